@@ -27,12 +27,14 @@ const KIB = 1024
 const STEP = 'a step of 200, with a call of a tool: above'
 const AT_ONCE = 'eight sessions at once, 25 steps each'
 const MEMORY = 'a transcript of 100 MB: memory of the server'
+const TRAJECTORY = 'a trajectory of 100 MB: memory of the server'
 
 export const sessions: Part = {
   figures: [
     { name: STEP, against: 'streamText with the same messages', goal: { most: 10 }, isDifference: true, unit: 'ms' },
     { name: AT_ONCE, against: 'one of them alone', goal: { most: 3 } },
     { name: MEMORY, against: '–', goal: { most: 250 }, unit: 'MiB' },
+    { name: TRAJECTORY, against: '–', goal: { most: 250 }, unit: 'MiB' },
   ],
   rounds: 3,
   round,
@@ -52,7 +54,8 @@ async function round(): Promise<Sample[]> {
       const alone = await ran(place, llm, 1, STEPS_OF_MANY, ANSWER_MS)
       samples.push({ figure: AT_ONCE, ours: await ran(place, llm, MANY, STEPS_OF_MANY, ANSWER_MS), bare: alone })
     }
-    samples.push({ figure: MEMORY, value: await memoryOfTranscript() })
+    samples.push({ figure: MEMORY, value: await memoryOf('events', 1_000_000) })
+    samples.push({ figure: TRAJECTORY, value: await memoryOf('atif', TRANSCRIPT_MB * 900_000) })
     return samples
   } finally {
     await llm.close()
@@ -133,15 +136,19 @@ async function bare(llm: LlmServer, steps: number): Promise<number> {
 }
 
 /** How much more the server holds at most while it answers, than before. */
-async function memoryOfTranscript(): Promise<number> {
+async function memoryOf(format: string, leastBytes: number): Promise<number> {
   if (process.platform !== 'linux') throw new Unavailable('a system that does not tell the peak memory of a process')
   const home = mkdtempSync(join(tmpdir(), 'resolve-bench-'))
   const resolver = plainResolver(
     `fs.mkdirSync(root + '/sessions/work', { recursive: true })
     const path = root + '/sessions/work/transcript.jsonl'
     const output = 'x'.repeat(10_000)
-    const line = (seq) => JSON.stringify({ seq, at: new Date().toISOString(), type: 'tool_result', turn: 1, call: 'c' + seq, tool: 'read', output, is_error: false, duration_ms: 1 }) + '\\n'
-    for (let seq = 1; seq <= ${TRANSCRIPT_MB} * 100; seq += 1) fs.appendFileSync(path, line(seq))
+    const line = (seq, type, fields) => JSON.stringify({ seq, at: new Date().toISOString(), type, turn: 1, ...fields }) + '\\n'
+    const usage = { input_tokens: 10, cache_read_tokens: 0, cache_write_tokens: 0, output_tokens: 5 }
+    for (let seq = 1; seq <= ${TRANSCRIPT_MB} * 300; seq += 3)
+      fs.appendFileSync(path, line(seq, 'step', { step: seq, text: '', finish: 'tool-calls', usage, cost_usd: 0 })
+        + line(seq + 1, 'tool_call', { call: 'c' + seq, tool: 'read', input: {} })
+        + line(seq + 2, 'tool_result', { call: 'c' + seq, tool: 'read', output, is_error: false, duration_ms: 1 }))
     me.finish({ status: 'completed' })`,
     { name: 'writer' },
   )
@@ -162,10 +169,10 @@ async function memoryOfTranscript(): Promise<number> {
     // Forgets the peak so far.
     writeFileSync(`/proc/${pid}/clear_refs`, '5')
     const before = peakOf(pid)
-    const read = await fetch(`${api}/instances/${id}/sessions/work/transcript`)
+    const read = await fetch(`${api}/instances/${id}/sessions/work/transcript?format=${format}`)
     let bytes = 0
     for await (const chunk of read.body as AsyncIterable<Uint8Array>) bytes += chunk.length
-    if (!read.ok || bytes < sized(1_000_000, 100_000))
+    if (!read.ok || bytes < sized(leastBytes, 100_000))
       throw new Error(`The transcript was answered with ${read.status}.`)
     return (peakOf(pid) - before) / KIB
   } finally {

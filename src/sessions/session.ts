@@ -1,10 +1,10 @@
 /** One session: its turns one after another, each told by two events, and answered from the transcript where it was answered before. */
 import { createHash } from 'node:crypto'
 import { fail, ResolveError } from '../core/errors.ts'
-import { SESSION_PROMPT_MAX_BYTES } from '../core/limits.ts'
+import { SESSION_PROMPT_MAX_BYTES, SESSION_READS_AT_ONCE } from '../core/limits.ts'
 import type { InstanceError } from '../core/protocol/instance.ts'
 import type { SessionCompleted, SessionDispatched, SessionUsage } from '../core/protocol/session/session.ts'
-import type { RunOptions, Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
+import type { AskedForObject, RunOptions, Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
 import type { Guardian } from './guardian/guardian.ts'
 import { describePlace } from './instructions.ts'
 import { type AnswerSchema, openSchema } from './loop/answer-schema.ts'
@@ -16,6 +16,7 @@ import { runTurn } from './loop/turn.ts'
 import type { Model } from './provider/model.ts'
 import type { Toolbox } from './tools/toolbox.ts'
 import type { Turn } from './transcript/history.ts'
+import { Steering } from './transcript/steering.ts'
 import type { Transcript } from './transcript/transcript.ts'
 
 export interface SessionParts {
@@ -43,9 +44,10 @@ export interface SessionParts {
 
 export class OpenSession implements Session {
   readonly #parts: SessionParts
-  readonly #steering: string[] = []
+  readonly #steering: Steering
   readonly #turns = new Lock()
   readonly #lock = new Lock()
+  readonly #reading = new Lock(SESSION_READS_AT_ONCE)
   readonly #bounds: Bounds
   /** How many prompts this process has given: the place of the next one in the transcript. */
   #given = 0
@@ -53,6 +55,7 @@ export class OpenSession implements Session {
   constructor(parts: SessionParts) {
     this.#parts = parts
     this.#bounds = new Bounds(parts.model.window)
+    this.#steering = new Steering(parts.transcript)
   }
 
   get id(): string {
@@ -70,10 +73,13 @@ export class OpenSession implements Session {
     return true
   }
 
-  steer(text: string): void {
-    this.#steering.push(text)
+  /** `key`: of a call that may be made again. Throws `input_too_large`. */
+  steer(text: string, key?: string): void {
+    this.#steering.say(text, key)
   }
 
+  run<T = unknown>(prompt: string, options: AskedForObject): Promise<SessionAnswer & { object: T }>
+  run(prompt: string, options?: RunOptions): Promise<SessionAnswer>
   async run(prompt: string, options: RunOptions = {}): Promise<SessionAnswer> {
     const bytes = Buffer.byteLength(prompt)
     if (bytes > SESSION_PROMPT_MAX_BYTES)
@@ -131,7 +137,7 @@ export class OpenSession implements Session {
     const { history } = transcript
     const known = history.turns[this.#given]
     this.#given += 1
-    if (known !== undefined && known.prompt === transcript.redactor.text(prompt)) {
+    if (known !== undefined && known.prompt === transcript.redactor.text(prompt).toWellFormed()) {
       const isLast = history.turns.at(-1) === known
       // An answer that was given to another schema does not count.
       if (known.output !== undefined && fitsSchema(known.output, schema)) {
@@ -141,10 +147,15 @@ export class OpenSession implements Session {
       }
       if (isLast && known.output === undefined) {
         this.#tellDispatched(known)
+        // One that failed is worked on again.
+        history.reopen()
         return undefined
       }
     }
-    if (known !== undefined) await transcript.append('diverged', { turn: known.number }, signal)
+    if (known !== undefined) {
+      this.#tellDropped(history.turns.slice(this.#given - 1))
+      await transcript.append('diverged', { turn: known.number }, signal)
+    }
     await transcript.append('prompt', { turn: history.lastTurn + 1, text: prompt }, signal)
     const turn = history.turns.at(-1) as Turn
     this.#tellDispatched(turn)
@@ -157,6 +168,11 @@ export class OpenSession implements Session {
     return undefined
   }
 
+  /** Turns that are dropped were paid, and a process that was killed may not have told them. */
+  #tellDropped(turns: readonly Turn[]): void {
+    for (const turn of turns) this.#tellCompleted(isOver(turn) ? turn : { ...turn, failure: DROPPED })
+  }
+
   async #work(signal: AbortSignal, schema?: AnswerSchema): Promise<SessionAnswer> {
     const { transcript, id, model, instructions, toolbox, guardian, limits, budget, pace } = this.#parts
     const turn = transcript.history.turns.at(-1) as Turn
@@ -165,7 +181,7 @@ export class OpenSession implements Session {
     const { number } = turn
     try {
       const output = await runTurn(
-        { ...parts, lock: this.#lock, bounds: this.#bounds, steering: this.#steering },
+        { ...parts, lock: this.#lock, reading: this.#reading, bounds: this.#bounds, steering: this.#steering },
         number,
         schema,
       )
@@ -206,6 +222,8 @@ export class OpenSession implements Session {
     return { session_id: id, session_name: name, turn, model: model.id, kind: model.kind, ...parentId }
   }
 }
+
+const DROPPED: InstanceError = { code: 'instance_stopped', detail: 'the resolver gave another prompt at its place' }
 
 function isOver({ output, failure }: Turn): boolean {
   return output !== undefined || failure !== undefined

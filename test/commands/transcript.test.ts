@@ -170,8 +170,45 @@ test('a scripted model needs no key; its tools run, its kind is told, and no sec
   // The first session is readOnly: it has no shell.
   const first = await json<TranscriptDocument>('instance', 'transcript', id, 'plan')
   expect(first.events.find(({ type }) => type === 'tool:error')?.data['output']).toContain('There is no tool "shell"')
+  // A person reads what it wanted to run.
+  const shown = await place.run('instance', 'transcript', id, 'plan')
+  expect(shown.stdout).toContain('tool:error shell {"command":"echo done > made;')
+  const atif = await place.run('instance', 'transcript', id, 'plan', '--format', 'atif')
+  expect(atif.stdout).toContain('"command":"echo done > made;')
   const second = await json<TranscriptDocument>('instance', 'transcript', id, 'plan-2')
   expect(second.events.find(({ type }) => type === 'tool:post')?.data['output']).toBe('0\nend\n[exit code 0]')
+}, 60_000)
+
+test('a command that puts a FIFO in the place of state, checkpoint or a data file holds no resolver', async () => {
+  const dir = await addedResolver(
+    place,
+    'held',
+    `
+import { resolver } from 'resolve-platform/sdk'
+resolver({
+  async run(ctx) {
+    ctx.checkpoint.save({ done: 1 })
+    await ctx.data.write('notes.txt', 'x')
+    const session = await ctx.sessions.create('work', { model: 'scripted/script.json' })
+    await session.run('Go.')
+    const told = [String(ctx.state['phase'])]
+    ctx.phase('after')
+    try { ctx.checkpoint.load() } catch (error) { told.push(error.code) }
+    await ctx.data.read('notes.txt').catch((error) => told.push(error.code))
+    return [...told, ctx.state['phase']].join(' ')
+  },
+}).serve()
+`,
+  )
+  const command =
+    'cd "$RESOLVE_DIR" && for f in state.json checkpoint.json data/notes.txt; do rm -f $f; mkfifo $f || exit 1; done'
+  const turns = [{ calls: [{ tool: 'shell', input: { command } }] }, { text: 'Done.' }]
+  writeFileSync(join(dir, 'script.json'), JSON.stringify({ sessions: { work: turns } }))
+  const { stdout } = await place.run('run', 'held', '--json')
+  expect(JSON.parse(stdout)).toMatchObject({
+    status: 'completed',
+    output: 'undefined coordination_tampered coordination_tampered after',
+  })
 }, 60_000)
 
 test('a failed session fails the run with its code', async () => {

@@ -16,6 +16,17 @@ process.env['RESOLVE_WORKER_IMAGE'] = testImage()
 const TICKS = `let n = 0; setInterval(() => require('node:fs').writeSync(1, 'tick ' + (n += 1) + '\\n'), 20)
   process.stdin.on('data', (bytes) => { if (String(bytes).includes('end')) process.exit(5) })`
 
+/** About 3,000 lines a second. */
+const FAST = `const say = (text) => require('node:fs').writeSync(1, text + '\\n')
+  let n = 0; const timer = setInterval(() => { for (let i = 0; i < 3; i += 1) say('tick ' + (n += 1)) }, 1)
+  process.stdin.on('data', (bytes) => {
+    if (String(bytes).includes('hush')) clearInterval(timer)
+    if (!String(bytes).includes('end')) return
+    for (let i = 0; i < 100; i += 1) say('tick ' + (n += 1))
+    say('last')
+    process.exit(5)
+  })`
+
 describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
   let home: string
   let id: string
@@ -74,9 +85,33 @@ describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
       await until(() => ticking.condition.link === 'up')
       await until(() => lines.length > before + 20)
     }
-    // A line that is said while the attach begins may come twice; none may be missing, none out of its place.
-    const numbers = lines.map((line) => Number(line.replace('tick ', ''))).filter((n, at, all) => n !== all[at - 1])
-    expect(numbers).toEqual(numbers.map((_, at) => at + 1))
+    expect(lines).toEqual(lines.map((_, at) => `tick ${at + 1}`))
+  })
+
+  test('a host that takes over reads each line once, also those that are printed while it connects, and after a silence', async () => {
+    const { worker: first } = await start(FAST)
+    first.release()
+    for (let times = 0; times < 12; times += 1) {
+      const adopted = (await driver.adopt(coordination, 1)) as Worker
+      worker = adopted
+      const lines: string[] = []
+      adopted.channel.onLine((line) => lines.push(line))
+      const printed = Number(
+        (await docker('logs', '--tail', '1', (await containersOf(id))[0] ?? '')).slice('tick '.length),
+      )
+      await until(() => lines.length > printed + 50)
+      if (times === 11) {
+        adopted.channel.send('hush')
+        // The engine's stream takes over from its log.
+        await sleep(1_600)
+        adopted.channel.send('end')
+        await adopted.ended
+        expect(lines.at(-1)).toBe('last')
+        lines.pop()
+      }
+      expect(lines).toEqual(lines.map((_, at) => `tick ${at + 1}`))
+      adopted.release()
+    }
   })
 
   test('lines sent while the engine is away arrive when it is back', async () => {

@@ -158,3 +158,14 @@ test('a directory that is swapped for a link again and again never leaks the tar
   expect(looks).toBeGreaterThan(500)
   expect(refused).toBeGreaterThan(0)
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a directory that a killed host had made and not given away is given away',
+  () => {
+    fs.mkdirSync(at('input-requests'))
+    const owned = new SafeRoot(join(base, 'coordination'), { uid: 1000, gid: 1000 })
+    owned.makeDirectory('input-requests')
+    owned.close()
+    expect(fs.statSync(at('input-requests')).uid).toBe(1000)
+  },
+)

@@ -20,12 +20,12 @@ const HEAD = `
 `
 
 // verifies: R56
-test('each turn is journaled once; what does not fit is rejected; what is open ends with the instance', async () => {
+test('each turn is journaled once, and counts once where it is worked on again; what does not fit is rejected; what is open ends with the instance', async () => {
   const resolver = plainResolver(
     `${HEAD}
     dispatched('a', 1); dispatched('a', 1); completed('a', 1, { extra: 'x' }); completed('a', 1); dispatched('a', 1)
     dispatched('a', 2); completed('a', 2, { success: false, cost_usd: null, error: { code: 'c', detail: 'd'.repeat(9000) } })
-    dispatched('a', 2); completed('a', 2); completed('a', 3); completed('never', 1)
+    dispatched('a', 2); completed('a', 2, { steps: 2, usage: { ...usage, input_tokens: 10, output_tokens: 4 } }); completed('a', 3); completed('never', 1)
     dispatched('../up', 1); dispatched('b', 0); dispatched('c', 1, { kind: 'magic' }); dispatched('left', 1)
     me.finish({ status: 'completed' })`,
     { name: 'teller' },

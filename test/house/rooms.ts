@@ -177,6 +177,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'sessions/mcp': ['sessions/tools', 'sessions/guardian', 'sessions/contract', 'core/redaction'],
   'sessions/tools': [
+    'sessions/search',
     'sessions/web',
     'sessions/guardian',
     'sessions/contract',
@@ -185,6 +186,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/protocol/session',
     'core/protocol',
   ],
+  'sessions/search': [],
   'sessions/web': [],
   'sessions/bundles': ['sessions/tools', 'sessions/contract', 'core/bundles', 'core/protocol'],
   'sessions/guardian': [],
@@ -366,6 +368,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/forms',
     'core/rpc',
     'core/redaction',
+    'core/protocol/session',
     'core/protocol',
   ],
   'core/host/ingest': [
@@ -411,7 +414,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/catalog': ['core/archive', 'core/git', 'core/catalog/manifest', 'core/files', 'core/protocol'],
   'core/catalog/manifest': ['core/protocol', 'pipeline/form'],
   'core/log': ['core/protocol'],
-  'core/store': ['core/secrets', 'core/view', 'core/files', 'core/protocol'],
+  'core/store': ['core/secrets', 'core/view', 'core/files', 'core/protocol/session', 'core/protocol'],
   'core/notify': ['core/store', 'core/secrets', 'core/view', 'core/files', 'core/protocol/api', 'core/protocol'],
   'core/secrets': ['core/files', 'core/protocol/api', 'core/protocol'],
   'core/forms': ['core/protocol'],

@@ -99,7 +99,7 @@ export async function serveJournal(journal: GrowingJournal, limits: Partial<Stre
     },
     hasEnded: () => journal.hasEnded,
   }
-  const platform = { feed: (_id: string) => feeds.hold(journal.path, instance) }
+  const platform = { feed: (_id: string) => feeds.hold(journal.path, instance), transcriptSizes: async () => ({}) }
   await app.register(async (api) => addOperations(api, eventHandlers(api, { platform, streams })), { prefix: '/api' })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo

@@ -2,7 +2,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { findings } from './findings.ts'
-import { callerOf, newToken, openContext, type Server, signedIn, startServer } from './stand.ts'
+import {
+  callerOf,
+  createInstance,
+  newToken,
+  openContext,
+  type Server,
+  signedIn,
+  startServer,
+  untilStatus,
+} from './stand.ts'
 import { describePage } from './support.ts'
 
 const HOSTILE = '<img src=x onerror=document.title=1> \u001b[31mred\u001b[0m \u202e'
@@ -22,7 +31,8 @@ const speaks = plainResolver(
   me.emit('resolver:session_dispatched', about('work'))
   write('work', 'session', { name: 'work', model: 'scripted/x.json', kind: 'scripted', tools: ['shell'] })
   write('work', 'prompt', { text: 'Look at ' + me.params.text })
-  write('work', 'step', { step: 1, text: 'I look.', finish: 'tool-calls', usage, cost_usd: 0.0123 })
+  write('work', 'step', { step: 1, text: 'I look.', finish: 'tool-calls', usage, cost_usd: 0.0123, calls: [{ id: 'c0', tool: 'gone', input: { wanted: 'by it' } }] })
+  write('work', 'tool_result', { call: 'c0', tool: 'gone', output: 'There is no tool', is_error: true, duration_ms: 0 })
   write('work', 'tool_call', { call: 'c1', tool: 'shell', input: { command: 'cat ' + me.params.text } })
   me.emit('resolver:session_dispatched', about('work.c2', { parent_id: 'work' }))
   write('work.c2', 'prompt', { text: 'A task of its own' })
@@ -39,18 +49,34 @@ const speaks = plainResolver(
   { name: 'speaks' },
 )
 
+const ENTRIES = 4_500
+
+/** A session with more entries than the page holds, and its price. */
+const long = plainResolver(
+  `fs.mkdirSync(root + '/sessions/work', { recursive: true })
+  const at = new Date().toISOString()
+  const line = (seq) => JSON.stringify({ seq, at, type: 'prompt', turn: 1, text: 'Prompt ' + seq + '.' }) + '\\n'
+  fs.writeFileSync(root + '/sessions/work/transcript.jsonl', Array.from({ length: ${ENTRIES} }, (_, index) => line(index + 1)).join(''))
+  const about = { session_id: 'work', session_name: 'work', turn: 1, model: 'anthropic/claude', kind: 'live' }
+  const usage = { input_tokens: 1200, cache_read_tokens: 0, cache_write_tokens: 0, output_tokens: 34 }
+  me.emit('resolver:session_dispatched', about)
+  me.emit('resolver:session_completed', { ...about, success: true, duration_seconds: 2, steps: 1, usage, cost_usd: 0.25 })
+  me.finish({ status: 'completed' })`,
+  { name: 'long' },
+)
+
 const none = plainResolver(`me.finish({ status: 'completed' })`, { name: 'none' })
 
 describePage('the page: LLM sessions', () => {
   let server: Server
 
   beforeAll(async () => {
-    server = await startServer([speaks, none])
+    server = await startServer([speaks, long, none])
   })
 
   afterAll(() => server.close())
 
-  // verifies: S-SESS-01
+  // verifies: S-SESS-01 S-SESS-04
   test('a session is followed while it runs; tools are folded; text is text', { timeout: 90_000 }, async () => {
     const token = await newToken(server.home)
     const call = callerOf(server, token)
@@ -59,6 +85,12 @@ describePage('the page: LLM sessions', () => {
     const id = await made('speaks')
     const { context, complaints } = await openContext()
     const page = await signedIn(context, server, token)
+    const asked: string[] = []
+    page.on('request', (request) => {
+      const url = new URL(request.url())
+      if (url.pathname.split('/').slice(-2).join() === 'work,transcript')
+        asked.push(url.searchParams.get('after') ?? '')
+    })
     await page.goto(`${server.url}/instances/${id}`)
     await page.getByRole('tab', { name: 'Sessions' }).click()
     const row = (name: string) => page.locator(`[data-row="${name}"]`)
@@ -71,12 +103,17 @@ describePage('the page: LLM sessions', () => {
     const shown = page.locator('[data-session="work"]')
     await shown.getByText('Scripted model: its answers were written in advance').waitFor()
     await shown.getByText('Look at <img').waitFor()
-    const tool = shown.locator('details')
+    await shown.getByText('{"wanted":"by it"}').first().waitFor()
+    const tool = shown.locator('details').filter({ hasText: 'shell' })
     await expect.poll(() => tool.getAttribute('data-state')).toBe('no result yet')
     expect(await tool.getByText('found').isVisible()).toBe(false)
     await tool.locator('summary').focus()
     await page.keyboard.press('Enter')
     await tool.getByRole('heading', { name: 'Input' }).waitFor()
+
+    // Nothing is asked for while nothing is new.
+    await page.waitForTimeout(2_500)
+    expect(new Set(asked).size).toBe(asked.length)
 
     await call('POST', `/instances/${id}/input-requests/go`, {})
     await shown.getByText('All done.').waitFor()
@@ -100,9 +137,35 @@ describePage('the page: LLM sessions', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
 
     const other = await made('none')
-    await page.goto(`${server.url}/instances/${other}`)
-    await page.getByRole('tab', { name: 'Timeline' }).waitFor()
-    expect(await page.getByRole('tab', { name: 'Sessions' }).count()).toBe(0)
+    await page.goto(`${server.url}/instances/${other}/sessions`)
+    await page.getByText('This run opened no sessions.').waitFor()
+    await page.getByRole('tab', { name: 'Timeline' }).click()
+    await page.getByRole('tab', { name: 'Sessions' }).waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  test('older entries of a long transcript are loaded on request; the header tells what the run cost', {
+    timeout: 60_000,
+  }, async () => {
+    const token = await newToken(server.home)
+    const call = callerOf(server, token)
+    const id = await createInstance(call, 'long')
+    await untilStatus(call, id, 'completed')
+    const { context, complaints } = await openContext()
+    const page = await signedIn(context, server, token)
+    await page.goto(`${server.url}/instances/${id}/sessions`)
+    const entries = page.locator('[data-entry]')
+    await page.getByText(`${(ENTRIES - 2_000).toLocaleString('en')} older entries are not shown.`).waitFor()
+    expect(await entries.count()).toBe(2_000)
+    await page.getByRole('button', { name: 'Show 2,000 older entries' }).click()
+    await page.getByRole('button', { name: 'Show 500 older entries' }).click()
+    await expect.poll(() => entries.count()).toBe(ENTRIES)
+    expect(await entries.first().textContent()).toContain('Prompt 1.')
+    expect(await entries.nth(2_499).textContent()).toContain('Prompt 2500.')
+    expect(await page.locator('[data-spent]').textContent()).toBe('1234 tokens, about $0.25')
+    await page.setViewportSize({ width: 390, height: 800 })
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
     expect(complaints).toEqual([])
     await context.close()
   })

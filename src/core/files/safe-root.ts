@@ -93,16 +93,16 @@ export class SafeRoot {
     for (let depth = 1; depth <= parts.length; depth += 1) {
       const step = parts.slice(0, depth).join('/')
       this.#inParent(step, (at) => {
-        let isNew = true
         try {
           fs.mkdirSync(at, { mode: 0o700 })
         } catch (error) {
           if (systemCode(error) !== 'EEXIST') throw error
-          isNew = false
         }
         const fd = openDirectory(at, step)
         try {
-          if (isNew && this.#owner !== undefined) fs.fchownSync(fd, this.#owner.uid, this.#owner.gid)
+          // A host that was killed right after it had made the directory has not given it away.
+          const isOurs = this.#owner !== undefined && fs.fstatSync(fd).uid === process.getuid?.()
+          if (this.#owner !== undefined && isOurs) fs.fchownSync(fd, this.#owner.uid, this.#owner.gid)
         } finally {
           fs.closeSync(fd)
         }

@@ -41,6 +41,8 @@ export interface CreateRequest {
   labels?: Labels
   /** What its LLM sessions may cost together, in US dollars; default: RESOLVE_BUDGET_USD, else no limit. */
   budget_usd?: number
+  /** How many tokens they may use together; default: RESOLVE_BUDGET_TOKENS, else no limit. */
+  budget_tokens?: number
   /** Default: docker where the manifest has a container, local otherwise. */
   executor?: Executor | 'auto'
   /**
@@ -55,7 +57,8 @@ export interface CreateRequest {
 }
 
 /** What is changed when an instance is run again; all else is as before. */
-export interface RetryRequest extends Pick<CreateRequest, 'executor' | 'host' | 'instance_id' | 'budget_usd'> {
+export interface RetryRequest
+  extends Pick<CreateRequest, 'executor' | 'host' | 'instance_id' | 'budget_usd' | 'budget_tokens'> {
   /** Fields of the input. Secret ones must be among them. */
   input?: Payload
   name?: string | null
@@ -229,8 +232,11 @@ export interface Platform {
   logs(id: string, options?: LogOptions): Promise<LogPage>
   /** Its LLM sessions as its events tell them: the latest 500, oldest first. */
   sessions(id: string): Promise<SessionSummary[]>
-  /** What a session did, from `meta.next` of an earlier answer on. Throws `session_unknown`. Text may have control characters. */
-  transcript(id: string, sessionId: string, after?: number): Promise<TranscriptDocument>
+  /**
+   * What a session did, from `meta.next` of an earlier answer on; `bytes`: where less than an answer is wanted at once. Throws
+   * `session_unknown`. Text may have control characters.
+   */
+  transcript(id: string, sessionId: string, after?: number, bytes?: number): Promise<TranscriptDocument>
   /** The last bytes of the worker's stderr, as text. */
   stderrTail(id: string): Promise<string>
 

@@ -17,6 +17,7 @@ import type {
   UncheckedInput,
 } from '../protocol/journal.ts'
 import { PAUSE_IGNORED } from '../protocol/methods.ts'
+import { ToldTurns } from '../protocol/session/told-turns.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
 import type { StoryStop } from '../view/story.ts'
 import type { Place } from './journal-line.ts'
@@ -28,6 +29,8 @@ export type KeptAnswer = Kept<AnswerIntent>
 export type KeptMessage = Kept<MessageIntent>
 
 export class Inbox {
+  /** What the events tell of the turns of LLM sessions. */
+  readonly turns = new ToldTurns()
   readonly #answers = new Map<string, KeptAnswer>()
   readonly #messages = new Map<number, KeptMessage>()
   readonly #numbers = new Map<string, number>()
@@ -198,6 +201,7 @@ export class Inbox {
 
   /** Applies an event: a final status or a pause ends the pending stop, and a pause that the resolver ignored is dropped. */
   applyEvent({ event_type: type, data }: EventEnvelope): void {
+    this.turns.apply(type, data)
     if (type === 'platform.watchdog.warning') this.#warnings.add(String(data['kind']))
     if (this.#stop === undefined) return
     const to = type === 'platform.instance.status_changed' ? data['to'] : undefined

@@ -2,7 +2,7 @@
  * The coordination directory of a worker on this machine: drivers open it, the host reads and writes through it. Its content is
  * untrusted (threats B1, B2).
  */
-import { closeSync, createReadStream, lchownSync, mkdirSync } from 'node:fs'
+import { closeSync, createReadStream, lchownSync, lstatSync, mkdirSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -48,10 +48,17 @@ export function openLocalCoordination(project: string, options: LocalCoordinatio
   }
 }
 
-/** Changes the owner of new entries only: an entry that the resolver planted keeps its owner. */
+/** Changes the owner of entries that this user made: an entry that the resolver planted keeps its owner. */
 function makeOwned(path: string, owner: Owner | undefined): void {
-  const made = mkdirSync(path, { recursive: true, mode: 0o700 })
-  if (made !== undefined && owner !== undefined) lchownSync(path, owner.uid, owner.gid)
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  giveAway(path, owner)
+}
+
+/** Also what a host that was killed had made, and not given away yet. */
+function giveAway(path: string, owner: Owner | undefined): void {
+  if (owner === undefined) return
+  const found = lstatSync(path)
+  if (found.isDirectory() && found.uid === process.getuid?.()) lchownSync(path, owner.uid, owner.gid)
 }
 
 /** The host never uses the workspace: whatever a resolver put in its place, a link that leads nowhere too, is its own affair. */
@@ -59,10 +66,9 @@ function makeWorkspace(path: string, owner: Owner | undefined): void {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    if (systemCode(error) === 'EEXIST') return
-    throw error
+    if (systemCode(error) !== 'EEXIST') throw error
   }
-  if (owner !== undefined) lchownSync(path, owner.uid, owner.gid)
+  giveAway(path, owner)
 }
 
 class LocalCoordinationDirectory implements CoordinationDirectory {

@@ -58,6 +58,8 @@ export interface StreamRequest extends HeldFeed {
   tokenId: string | null
   /** Whether the token is still valid; called with every heartbeat. Default: always. */
   mayStay?: () => boolean
+  /** A frame without an id, sent between events when it has changed; called about once a second. */
+  news?: () => Promise<string | undefined>
   /** Called with the reason when the server ends a stream. */
   onBreak?: (error: unknown) => void
 }
@@ -158,6 +160,8 @@ class Stream {
   #pieces = 0
   #stopFollowing: () => void = () => {}
   #isOver = false
+  #isLooking = false
+  #toldNews: string | undefined
 
   constructor(
     response: ServerResponse,
@@ -201,12 +205,30 @@ class Stream {
       if (waits > this.#limits.stallLimitMs || (holdsTooMuch && waits > 0)) this.#response.destroy()
       return
     }
+    if (this.#request.news !== undefined && !this.#isLooking) void this.#tellNews(this.#request.news)
     if (now < this.#nextHeartbeat) return
     this.#nextHeartbeat = now + this.#limits.heartbeatMs
     // When the reader comes again, it gets the reason.
     if (this.#request.mayStay?.() === false) this.end(undefined, FAREWELL_MS)
     // Inside an unfinished frame, a comment would become part of the frame.
     else if (this.#rest === undefined) this.#hand(HEARTBEAT)
+  }
+
+  async #tellNews(news: () => Promise<string | undefined>): Promise<void> {
+    this.#isLooking = true
+    try {
+      const frame = await news()
+      // Inside an unfinished frame it would become part of that frame: the next look tells it.
+      const mayTell = !this.#isOver && this.#rest === undefined && this.#waitsSince === undefined
+      if (frame === undefined || frame === this.#toldNews || !mayTell) return
+      this.#toldNews = frame
+      this.#hand(frame)
+    } catch (error) {
+      this.#request.onBreak?.(error)
+      this.#response.destroy()
+    } finally {
+      this.#isLooking = false
+    }
   }
 
   /** Data in flight still reaches a reader that accepts it within the limit. */

@@ -8,7 +8,7 @@ import { credentialsOf } from '../request/entry.ts'
 import type { Handlers } from '../request/operations.ts'
 
 export interface EventParts {
-  platform: { feed(id: string): HeldFeed }
+  platform: { feed(id: string): HeldFeed; transcriptSizes(id: string): Promise<Record<string, number>> }
   access?: Access
   /** Default: a registry of its own. */
   streams?: EventStreams
@@ -29,7 +29,8 @@ export function eventHandlers(app: FastifyInstance, parts: EventParts) {
         const onBreak = (error: unknown) => request.log.error({ err: error }, 'an event stream broke off')
         const follow = query.follow !== 'false'
         const mayStay = () => isStillGood(request, parts.access)
-        streams.open(reply.raw, { ...held, offset, follow, tokenId, mayStay, onBreak }, headersOf(reply))
+        const news = query.transcripts === 'true' ? transcriptNews(() => parts.platform.transcriptSizes(params.id)) : {}
+        streams.open(reply.raw, { ...held, offset, follow, tokenId, mayStay, onBreak, ...news }, headersOf(reply))
         return reply.hijack()
       } catch (error) {
         held.release()
@@ -37,6 +38,14 @@ export function eventHandlers(app: FastifyInstance, parts: EventParts) {
       }
     },
   } satisfies Partial<Handlers>
+}
+
+function transcriptNews(sizes: () => Promise<Record<string, number>>) {
+  const news = async () => {
+    const found = await sizes()
+    return Object.keys(found).length === 0 ? undefined : `event: transcripts\ndata: ${JSON.stringify(found)}\n\n`
+  }
+  return { news }
 }
 
 /** A token that was revoked or has expired also ends the streams that it opened before. */

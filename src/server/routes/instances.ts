@@ -2,14 +2,15 @@
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
-import { EXPORT_RETRY_S, EXPORTS_MAX, EXPORTS_OF_TOKEN_MAX } from '../../core/limits.ts'
+import { EXPORT_RETRY_S, EXPORTS_MAX, EXPORTS_OF_TOKEN_MAX, TRAJECTORY_PIECE_BYTES } from '../../core/limits.ts'
 import { covers } from '../../core/protocol/http.ts'
-import { trajectoryOf } from '../../core/protocol/session/trajectory.ts'
+import { piecesOf, trajectoryLines } from '../../core/protocol/session/trajectory.ts'
 import { visibleCreation, visibleStory } from '../access/visibility.ts'
 import { keptOutcome } from '../request/kept-outcome.ts'
 import type { Handlers } from '../request/operations.ts'
 import { type AppParts, callerOf } from '../request/parts.ts'
 import { Places } from '../request/places.ts'
+import { JSON_TYPE } from '../request/send-json.ts'
 
 export function instanceHandlers({ platform }: AppParts) {
   const exports = new Places('exports', { ofToken: EXPORTS_OF_TOKEN_MAX, all: EXPORTS_MAX })
@@ -59,11 +60,20 @@ export function instanceHandlers({ platform }: AppParts) {
 
     getInstanceSessions: async ({ params }) => platform.sessions(params.id),
 
-    getInstanceSessionTranscript: async ({ params, query, reply }) => {
+    getInstanceSessionTranscript: async ({ params: { id, sid }, query, request, reply }) => {
       reply.header('cache-control', 'no-store')
-      const transcript = await platform.transcript(params.id, params.sid, query.after)
-      if (query.format !== 'atif') return transcript
-      return trajectoryOf(transcript, (await platform.record(params.id)).resolver_version)
+      if (query.format !== 'atif') return platform.transcript(id, sid, query.after)
+      reply.header('retry-after', String(EXPORT_RETRY_S))
+      reply.raw.once('close', exports.enter(callerOf(request).tokenId))
+      reply.removeHeader('retry-after')
+      const { resolver_version: version } = await platform.record(id)
+      const lines = trajectoryLines(
+        piecesOf((after) => platform.transcript(id, sid, after, TRAJECTORY_PIECE_BYTES)),
+        version,
+      )
+      // Before the answer begins: a session that is not known is refused.
+      const first = await lines.next()
+      return reply.type(JSON_TYPE).send(Readable.from(wholeLines(first.value, lines)))
     },
 
     getInstanceStderr: async ({ params, reply }) => {
@@ -93,6 +103,11 @@ export function instanceHandlers({ platform }: AppParts) {
 
     postInstanceAttend: async ({ params }) => platform.ensureHost(params.id),
   } satisfies Partial<Handlers>
+}
+
+async function* wholeLines(first: string | undefined, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  if (first !== undefined) yield `${first}\n`
+  for await (const line of rest) yield `${line}\n`
 }
 
 /** A token of one instance creates no other. */

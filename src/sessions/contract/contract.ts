@@ -104,6 +104,10 @@ export interface RunOptions {
   schema?: Readonly<Record<string, unknown>>
 }
 
+export interface AskedForObject extends RunOptions {
+  schema: Readonly<Record<string, unknown>>
+}
+
 export interface SessionAnswer {
   /** What the model answered last. */
   output: string
@@ -123,8 +127,9 @@ export interface Session {
   /**
    * Works on a prompt until the model answers. A prompt that was answered before a pause is answered from the transcript at once. Throws
    * `session_failed`, `session_refused`, `session_limit`, `session_stuck`, `session_answer_invalid`,
-   * `budget_exceeded`, and the stop of the instance.
+   * `budget_exceeded`, and the stop of the instance. With a schema, `T` is the type of what fits it, as the author names it.
    */
+  run<T = unknown>(prompt: string, options: AskedForObject): Promise<SessionAnswer & { object: T }>
   run(prompt: string, options?: RunOptions): Promise<SessionAnswer>
   /** Says something to the model before its next step. Without a run, it is said with the next prompt. */
   steer(text: string): void

@@ -57,11 +57,14 @@ export class History {
   last: LastStep | undefined
   /** The highest number of a turn. */
   lastTurn = 0
+  /** Up to this number, what `steer` said was given; in turns that were dropped too. */
+  steered = 0
   readonly #delegated = new Set<string>()
   #marks: { messages: number; steps: number }[] = []
 
   apply(line: Line): void {
     const turn = this.turns.at(-1)
+    if (GOES_ON.includes(line.type)) this.reopen()
     switch (line.type) {
       case 'prompt':
         this.#marks.push({ messages: this.messages.length, steps: this.steps })
@@ -70,6 +73,7 @@ export class History {
         this.#say({ role: 'user', content: line.text })
         return
       case 'steer':
+        this.steered = Math.max(this.steered, line.number ?? 0)
         this.#say({ role: 'user', content: line.text })
         return
       case 'step':
@@ -112,7 +116,8 @@ export class History {
         this.#marks = this.#marks.map(({ steps }) => ({ messages: 0, steps }))
         return
       case 'answer':
-        if (turn !== undefined) Object.assign(turn, { output: line.output, durationMs: line.duration_ms })
+        if (turn !== undefined)
+          Object.assign(turn, { output: line.output, failure: undefined, durationMs: line.duration_ms })
         return
       case 'failure':
         if (turn !== undefined) Object.assign(turn, { failure: line.error, durationMs: line.duration_ms })
@@ -121,6 +126,12 @@ export class History {
         this.#drop(line.turn)
         return
     }
+  }
+
+  /** The last turn has failed before, and is worked on again. */
+  reopen(): void {
+    const turn = this.turns.at(-1)
+    if (turn !== undefined) turn.failure = undefined
   }
 
   /** The calls of the last step that have no result yet. */
@@ -185,5 +196,8 @@ function withImage(text: string, { file, media_type: mediaType }: KeptImage): To
     ],
   }
 }
+
+/** Lines that a turn has while it is worked on. */
+const GOES_ON: readonly Line['type'][] = ['step', 'compaction', 'steer', 'retry', 'tool_call', 'tool_result']
 
 const NEW_TURN = { steps: 0, usage: NO_USAGE, cost: 0, output: undefined, failure: undefined, durationMs: 0 }

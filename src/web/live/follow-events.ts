@@ -4,6 +4,7 @@
  */
 import { createParser } from 'eventsource-parser'
 import { backoffMs } from '../../core/primitives/backoff.ts'
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { EventEnvelope } from '../../core/protocol/event.ts'
 import { DONE_MARKER } from '../../core/protocol/event.ts'
 import { isStatus, isTerminal } from '../../core/protocol/status.ts'
@@ -22,6 +23,10 @@ export interface NumberedEvent {
 export interface Follower {
   onEvents(events: readonly NumberedEvent[]): void
   onConnection(connection: Connection): void
+  /** The bytes of the transcripts of running LLM sessions, when one has grown. */
+  onTranscripts(bytes: Readonly<Record<string, number>>): void
+  /** Called after each poll where there is no stream. */
+  onLook(): void
   /** Called if the instance cannot be followed: it is unknown, or the token does not allow it. */
   onProblem(problem: Problem): void
 }
@@ -29,6 +34,7 @@ export interface Follower {
 /** Without data for three heartbeats, the connection counts as lost. */
 const SILENCE_MS = 45_000
 const POLL_MS = 1_000
+const TRANSCRIPTS = 'transcripts'
 const RETRY_MIN_MS = 250
 const RETRY_MAX_MS = 5_000
 /** After this time without a connection, the state is "offline". */
@@ -97,11 +103,14 @@ class Following {
     let silence = setTimeout(() => once.abort(), SILENCE_MS)
     const onHide = setInterval(() => isLongHidden() && once.abort(), 1_000)
     try {
-      const query = { after: String(this.#lastSeq), ...(holds ? {} : { follow: 'false' as const }) }
+      const after = String(this.#lastSeq)
+      const query = holds ? { after, transcripts: 'true' as const } : { after, follow: 'false' as const }
       const response = await ask('getInstanceEvents', { params: { id: this.#id }, query, signal })
       this.#failures = 0
       this.#say('live')
-      const parser = createParser({ onEvent: ({ id, data }) => this.#take(id, data) })
+      const parser = createParser({
+        onEvent: ({ event, id, data }) => (event === TRANSCRIPTS ? this.#tell(data) : this.#take(id, data)),
+      })
       const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
       for (;;) {
         const piece = await reader?.read()
@@ -110,6 +119,7 @@ class Following {
         silence = setTimeout(() => once.abort(), SILENCE_MS)
         parser.feed(piece.value)
       }
+      if (!holds) this.#follower.onLook()
       // A stream that ends before the instance was interrupted; a poll always ends.
       if (holds && !this.#hasEnded) this.#failures = 1
     } catch (error) {
@@ -119,6 +129,11 @@ class Following {
       clearTimeout(silence)
       clearInterval(onHide)
     }
+  }
+
+  #tell(data: string): void {
+    const told: unknown = JSON.parse(data)
+    if (isObject(told)) this.#follower.onTranscripts(told as Record<string, number>)
   }
 
   #take(id: string | undefined, data: string): void {

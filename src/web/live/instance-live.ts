@@ -15,6 +15,10 @@ export interface LiveInstance {
   events: readonly NumberedEvent[]
   count: number
   connection: Connection
+  /** How long the transcripts of running LLM sessions are, in bytes. */
+  transcripts: Readonly<Record<string, number>>
+  /** Counts the polls of a page without a stream, which is not told how long transcripts are. */
+  looks: number
   problem: Problem | null
 }
 
@@ -33,7 +37,10 @@ export class InstanceStore {
 
   constructor(id: string) {
     this.#id = id
-    this.#view = { story: null, events: this.#events, count: 0, connection: 'connecting', problem: null }
+    this.#view = {
+      ...{ story: null, events: this.#events, count: 0 },
+      ...{ connection: 'connecting', transcripts: {}, looks: 0, problem: null },
+    }
   }
 
   readonly view = (): LiveInstance => this.#view
@@ -65,6 +72,8 @@ export class InstanceStore {
     this.#show({ story: this.#snapshot })
     this.#stop = followEvents(this.#id, {
       onEvents: (events) => this.#take(events),
+      onTranscripts: (transcripts) => this.#show({ transcripts }),
+      onLook: () => this.#show({ looks: this.#view.looks + 1 }),
       onConnection: (connection) => this.#show({ connection }),
       onProblem: (problem) => this.#show({ problem, connection: 'offline' }),
     })

@@ -3,8 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { Platform } from '../../../core/index.ts'
-import type { SessionSummary, TranscriptDocument, TranscriptEvent } from '../../../core/protocol/session/session.ts'
-import { trajectoryOf } from '../../../core/protocol/session/trajectory.ts'
+import { TRAJECTORY_PIECE_BYTES } from '../../../core/limits.ts'
+import { isObject } from '../../../core/primitives/is-object.ts'
+import type { SessionSummary, TranscriptEvent } from '../../../core/protocol/session/session.ts'
+import { piecesOf, trajectoryLines } from '../../../core/protocol/session/trajectory.ts'
 import { cleanLine, indentedText } from '../../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { tableLines } from '../../../terminal/output/table.ts'
@@ -55,10 +57,9 @@ export default class InstanceTranscript extends BaseCommand<typeof InstanceTrans
 
   private async printOne(platform: Platform, id: string, session: string): Promise<number> {
     if (this.flags.format === 'atif') {
-      const transcript = await platform.transcript(id, session)
       const { resolver_version: version } = await platform.record(id)
-      await this.output.result(JSON.stringify(trajectoryOf(transcript, version), null, 2))
-      this.noteMore(transcript)
+      const pieces = piecesOf((after) => platform.transcript(id, session, after, TRAJECTORY_PIECE_BYTES))
+      for await (const line of trajectoryLines(pieces, version)) await this.output.result(line)
       return 0
     }
     if (this.output.json) {
@@ -66,19 +67,16 @@ export default class InstanceTranscript extends BaseCommand<typeof InstanceTrans
       await this.output.document({ schema: 'resolve.transcript/1', instance_id: id, ...transcript })
       return 0
     }
+    const calls = new Calls()
     for (let after = 0; ; ) {
       // Looked at before the transcript is read: what a session wrote before its end is there then.
       const isOver = !this.flags.follow || (await hasEnded(platform, id, session))
       const { events, meta } = await platform.transcript(id, session, after)
-      for (const event of events) await this.output.result(indentedText(textOf(event, this.flags.full)))
+      for (const event of events) await this.output.result(indentedText(textOf(calls.told(event), this.flags.full)))
       if (meta.next === after && !meta.truncated && isOver) return 0
       if (meta.next === after) await sleep(FOLLOW_MS)
       after = meta.next
     }
-  }
-
-  private noteMore({ meta }: TranscriptDocument): void {
-    if (meta.truncated) this.output.note('The transcript is longer; this is its beginning.')
   }
 }
 
@@ -101,6 +99,24 @@ function rowOf({ id, status, model, kind, steps, usage, cost_usd }: SessionSumma
   const tokens = usage.input_tokens + usage.output_tokens
   const cost = cost_usd === null ? '-' : cost_usd.toFixed(4)
   return [id, status, cleanLine(model), kind, String(steps), String(tokens), cost]
+}
+
+/** What the model wanted of calls that never ran, such as of a tool that is not there: their results say it, because no other event does. */
+class Calls {
+  readonly #asked = new Map<unknown, unknown>()
+
+  told(event: TranscriptEvent): TranscriptEvent {
+    const { type, data } = event
+    const id = data['call_id']
+    if (type === 'content_block:end') {
+      this.#asked.clear()
+      const calls: unknown[] = Array.isArray(data['calls']) ? data['calls'] : []
+      for (const call of calls.filter(isObject)) this.#asked.set(call['id'], call['input'])
+    }
+    if (type === 'tool:pre') this.#asked.delete(id)
+    if ((type !== 'tool:error' && type !== 'tool:post') || !this.#asked.has(id)) return event
+    return { ...event, data: { ...data, input: this.#asked.get(id) } }
+  }
 }
 
 const LINES_MAX = 12

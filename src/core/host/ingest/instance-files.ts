@@ -14,7 +14,7 @@ import { LocalDriver } from '../../worker/local/local.ts'
 import { carriersOf } from '../../worker/local/process-tree.ts'
 import type { CoordinationDirectory, OpenFile } from '../../worker/worker.ts'
 import { secretsInCoordination, secretsOfHost } from './secrets.ts'
-import { readTranscriptFile } from './session-transcript.ts'
+import { readTranscriptFile, transcriptSizes } from './session-transcript.ts'
 import { readState } from './state-snapshot.ts'
 
 /** Known secrets are redacted (threats B9). */
@@ -70,12 +70,28 @@ export function openData(paths: InstancePaths, path: string): OpenFile {
 }
 
 /** Known secrets are redacted (threats B9). Throws `session_unknown`, and as {@link readStderrTail}. */
-export async function readTranscript(paths: InstancePaths, sessionId: string, after = 0): Promise<TranscriptDocument> {
+export async function readTranscript(
+  paths: InstancePaths,
+  sessionId: string,
+  after?: number,
+  bytes?: number,
+): Promise<TranscriptDocument> {
   const sealed = secretTexts(paths)
   if (!existsSync(paths.project)) throw fail('session_unknown', { session: sessionId.slice(0, 80) })
   const coordination = new LocalDriver(paths).openCoordination()
   try {
-    return await readTranscriptFile(coordination, sessionId, redactorWith(sealed, coordination), after)
+    return await readTranscriptFile(coordination, sessionId, redactorWith(sealed, coordination), after, bytes)
+  } finally {
+    coordination.close()
+  }
+}
+
+/** How long the transcripts of these sessions are. */
+export function readTranscriptSizes(paths: InstancePaths, sessionIds: readonly string[]): Record<string, number> {
+  if (sessionIds.length === 0 || !existsSync(paths.project)) return {}
+  const coordination = new LocalDriver(paths).openCoordination()
+  try {
+    return transcriptSizes(coordination, sessionIds)
   } finally {
     coordination.close()
   }

@@ -217,7 +217,7 @@ export class Monitor {
   }
 
   #carrySessionEvent(event: EventEnvelope, bytes: number, end: number): void {
-    const news = readSessionEvent(event, this.#ledger.story)
+    const news = readSessionEvent(event, this.#ledger.inbox.turns)
     if (news === 'malformed') this.#reject({ reason: 'session_event' }, bytes, end)
     if (news === undefined || news === 'malformed') return
     this.#flushRejected(end - bytes)

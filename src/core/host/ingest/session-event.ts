@@ -10,8 +10,8 @@ import {
   sessionCompleted,
   sessionDispatched,
 } from '../../protocol/session/session.ts'
+import type { ToldTurns } from '../../protocol/session/told-turns.ts'
 import { fits } from '../../schema/fits.ts'
-import type { Story } from '../../view/story.ts'
 
 export type SessionNews =
   | { type: 'platform.resolver.session_dispatched'; data: SessionDispatched }
@@ -23,24 +23,20 @@ export function isSessionEvent({ event_type: type }: EventEnvelope): boolean {
   return type === SESSION_DISPATCHED || type === SESSION_COMPLETED
 }
 
-/** undefined where the journal has it already; `malformed` where the data does not fit. */
+/** undefined where the journal has it already; `malformed` where the data does not fit, or there are too many sessions. */
 export function readSessionEvent(
   { event_type, data }: EventEnvelope,
-  story: Story,
+  turns: ToldTurns,
 ): SessionNews | 'malformed' | undefined {
-  const known = story.sessions?.find(({ id }) => id === data['session_id'])
   if (event_type === SESSION_DISPATCHED) {
-    if (!fits(sessionDispatched, data) || !areBelieved([data.turn])) return 'malformed'
-    // A turn that failed may be worked on again.
-    const isNew =
-      known === undefined || data.turn > known.turns || (data.turn === known.turns && known.status === 'failed')
-    return isNew ? { type: 'platform.resolver.session_dispatched', data: aboutOf(data) } : undefined
+    if (!fits(sessionDispatched, data) || !areBelieved([data.turn]) || turns.isFull(data.session_id)) return 'malformed'
+    return turns.isNewDispatch(data) ? { type: 'platform.resolver.session_dispatched', data: aboutOf(data) } : undefined
   }
   if (!fits(sessionCompleted, data)) return 'malformed'
   const numbers = [data.turn, data.duration_seconds, data.steps, data.cost_usd ?? 0, ...Object.values(data.usage)]
   if (!areBelieved(numbers)) return 'malformed'
-  if (known === undefined || known.turns !== data.turn || known.status !== 'running') return undefined
-  const { success, duration_seconds, steps, usage, cost_usd, error } = data
+  if (!turns.isNewCompletion(data)) return undefined
+  const { success, duration_seconds, steps, usage, cost_usd, error } = turns.sinceCounted(data)
   const told =
     error === undefined
       ? {}

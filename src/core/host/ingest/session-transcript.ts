@@ -14,16 +14,19 @@ import type { Redactor } from '../../redaction/redact.ts'
 import { fits } from '../../schema/fits.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 
-/** From the byte `after` on, at most as much as an answer may hold. Throws `session_unknown`. */
+/** From the byte `after` on, about `bytes`, at most as much as an answer may hold. Throws `session_unknown`. */
 export async function readTranscriptFile(
   coordination: CoordinationDirectory,
   sessionId: string,
   redactor: Redactor,
   after = 0,
+  wanted = TRANSCRIPT_READ_MAX_BYTES,
 ): Promise<TranscriptDocument> {
-  const { bytes, isCut } = await readFrom(coordination, sessionId, after)
+  const { bytes, isCut } = await readFrom(coordination, sessionId, after, Math.min(wanted, TRANSCRIPT_READ_MAX_BYTES))
   // What follows the last LF is not whole. A line that is longer than an answer is passed over.
   const whole = bytes.lastIndexOf(LF) + 1
+  if (whole === 0 && isCut && wanted < TRANSCRIPT_READ_MAX_BYTES)
+    return await readTranscriptFile(coordination, sessionId, redactor, after)
   const next = after + (whole === 0 && isCut ? bytes.length : whole)
   const lines = bytes.subarray(0, whole).toString('utf8').split('\n').slice(0, -1)
   const clip = new Clip()
@@ -38,10 +41,29 @@ export async function readTranscriptFile(
   return { session_id: sessionId, events, meta }
 }
 
+/** How long each transcript is, of those that are there. */
+export function transcriptSizes(
+  coordination: CoordinationDirectory,
+  sessionIds: readonly string[],
+): Record<string, number> {
+  const sizes: Record<string, number> = {}
+  for (const id of sessionIds.filter(isSessionId)) {
+    try {
+      const file = coordination.open(transcriptFile(id))
+      if (file !== undefined) sizes[id] = file.bytes
+      file?.close()
+    } catch (error) {
+      if (!(error instanceof ResolveError) || error.code !== 'coordination_tampered') throw error
+    }
+  }
+  return sizes
+}
+
 async function readFrom(
   coordination: CoordinationDirectory,
   sessionId: string,
   after: number,
+  maxBytes: number,
 ): Promise<{ bytes: Buffer; isCut: boolean }> {
   const unknown = () => fail('session_unknown', { session: String(sessionId).slice(0, 80) })
   if (!isSessionId(sessionId)) throw unknown()
@@ -49,7 +71,7 @@ async function readFrom(
     const file = coordination.open(transcriptFile(sessionId))
     if (file === undefined) throw unknown()
     const chunks: Buffer[] = []
-    const end = Math.min(file.bytes, after + TRANSCRIPT_READ_MAX_BYTES)
+    const end = Math.min(file.bytes, after + maxBytes)
     // Also where nothing is read: the stream closes the file.
     for await (const chunk of file.read(Math.min(after, file.bytes), end)) chunks.push(chunk)
     return { bytes: Buffer.concat(chunks), isCut: file.bytes > end }

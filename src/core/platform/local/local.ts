@@ -1,7 +1,13 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
 import type { Catalog } from '../../catalog/catalog.ts'
 import { fail, ResolveError } from '../../errors.ts'
-import { listData, readStderrTail, readTranscript, requireSecretTexts } from '../../host/ingest/instance-files.ts'
+import {
+  listData,
+  readStderrTail,
+  readTranscript,
+  readTranscriptSizes,
+  requireSecretTexts,
+} from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Inquiry } from '../../host/inquiry/inquiry.ts'
 import { Preparations } from '../../host/inquiry/preparations.ts'
@@ -12,16 +18,17 @@ import { hasHost, hostState, startBackgroundHost } from '../../host/process/reac
 import { NotifySender } from '../../notify/sender.ts'
 import { type CatalogEntry, isUpload } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
-import type {
-  Actor,
-  DataFile,
-  InputRequest,
-  InstanceRecord,
-  MessageType,
-  RequestStatus,
-  SentMessage,
+import {
+  type Actor,
+  budgetIn,
+  type DataFile,
+  type InputRequest,
+  type InstanceRecord,
+  type MessageType,
+  type RequestStatus,
+  type SentMessage,
+  withLabels,
 } from '../../protocol/instance.ts'
-import { withLabels } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
 import { nameTakenOver } from '../../protocol/names.ts'
@@ -103,6 +110,8 @@ export interface LocalPlatform extends Platform {
    * Throws `instance_unknown`.
    */
   feed(id: string): HeldFeed
+  /** How long the transcripts of its running LLM sessions are, in bytes. */
+  transcriptSizes(id: string): Promise<Record<string, number>>
   /** From now on this process sends the notifications of all instances of the home. */
   startNotifying(): void
   export(id: string, options?: ExportOptions): Promise<AsyncIterable<Buffer>>
@@ -297,7 +306,7 @@ class HomePlatform implements LocalPlatform {
     const { input: again, missing } = retryInput(creation, input)
     if (missing.length > 0) throw fail('form_invalid', askAgain(missing))
     return await this.create({
-      ...(creation.budget_usd === undefined ? {} : { budget_usd: creation.budget_usd }),
+      ...budgetIn(creation),
       ...rest,
       resolver: creation.resolver.name,
       input: again,
@@ -384,8 +393,17 @@ class HomePlatform implements LocalPlatform {
     return structuredClone((await this.#reads.projection(id)).story.sessions ?? [])
   }
 
-  async transcript(id: string, sessionId: string, after = 0): Promise<TranscriptDocument> {
-    return await readTranscript(this.#reads.paths(id), sessionId, after)
+  async transcript(id: string, sessionId: string, after?: number, bytes?: number): Promise<TranscriptDocument> {
+    return await readTranscript(this.#reads.paths(id), sessionId, after, bytes)
+  }
+
+  async transcriptSizes(id: string): Promise<Record<string, number>> {
+    const { story } = await this.#reads.projection(id)
+    const running = (story.sessions ?? []).filter(({ status }) => status === 'running')
+    return readTranscriptSizes(
+      this.#reads.paths(id),
+      running.map((session) => session.id),
+    )
   }
 
   async stderrTail(id: string): Promise<string> {

@@ -34,6 +34,8 @@ const step = object({
     object({ results: listOf(object({ source_call_id: optional(text()), content: nullable(text()) })) }),
   ),
   metrics: optional(metrics),
+  /** What making the history shorter used. */
+  extra: optional(anyObject()),
 })
 
 export type AtifStep = Static<typeof step>
@@ -54,6 +56,8 @@ export const atifDocument = named(
       total_cost_usd: optional(number({ minimum: 0 })),
       total_steps: count(),
     }),
+    /** What is cut, and what the totals include. */
+    notes: optional(text()),
   }),
   'A transcript as a trajectory (ATIF 1.4)',
 )

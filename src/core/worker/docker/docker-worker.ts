@@ -2,12 +2,13 @@
  * A worker in a container, as its host sees it. The state of the container and the connection to the engine are two facts: when
  * an attach ends, the container is inspected before an exit is reported (reliability F4; threats D6, D7).
  */
-import type { Duplex } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_LOOK_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, MIB } from '../../limits.ts'
 import { backoffMs } from '../../primitives/backoff.ts'
 import { DiskSample } from '../disk-sample.ts'
-import { Demux } from '../engine/demux.ts'
+import { ContainerOutput } from '../engine/container-output.ts'
+import { Demux, type Piece } from '../engine/demux.ts'
 import type { Engine } from '../engine/engine.ts'
 import { StderrFile } from '../stderr-file.ts'
 import type { Condition, Helper, HelperPlan, StderrListener, StderrReading, Usage, Worker } from '../worker.ts'
@@ -48,7 +49,9 @@ export class DockerWorker implements Worker {
   readonly replayBytes = REPLAY_EXACT_BYTES
   #listener: StderrListener = new EarlyStderr()
   readonly #released = new AbortController()
-  #stream: Duplex | undefined
+  /** Attached before the container is started. */
+  #first: Duplex | undefined
+  #output: ContainerOutput | undefined
   #isFirst: boolean
   #noteEnd: () => void = () => {}
 
@@ -66,7 +69,7 @@ export class DockerWorker implements Worker {
 
   /** Attaches before the container is started, so that its first line is read, and read once. Throws `docker_unreachable`. */
   async open(): Promise<void> {
-    this.#stream = await this.#attach(false)
+    this.#first = await this.#attach()
   }
 
   /** Reads the worker's output, from {@link open} on or all of it from the engine's log, until the worker ends or is released. */
@@ -114,7 +117,8 @@ export class DockerWorker implements Worker {
     if (this.#released.signal.aborted) return
     this.#released.abort()
     this.condition.link = 'down'
-    this.#stream?.destroy()
+    this.#first?.destroy()
+    this.#output?.destroy()
     this.#stderr.close()
     this.channel.close()
   }
@@ -136,13 +140,23 @@ export class DockerWorker implements Worker {
     return this.#released.signal.aborted || this.isGone()
   }
 
-  async #attach(logs: boolean): Promise<Duplex> {
+  async #attach(): Promise<Duplex> {
     const { engine, container } = this.#parts
-    const what = { hijack: true, stream: true, logs, stdin: true, stdout: true, stderr: true }
+    const what = { hijack: true, stream: true, stdin: true, stdout: true, stderr: true }
     const stream = await engine.call((docker, abortSignal) =>
       docker.getContainer(container).attach({ ...what, abortSignal }),
     )
     return stream as unknown as Duplex
+  }
+
+  /** The log from its beginning, and what comes; undefined where the engine can't read it. */
+  async #followLog(): Promise<Readable | undefined> {
+    const { engine, container } = this.#parts
+    const what = { stdout: true, stderr: true, follow: true } as const
+    const log = await engine.callUnless([400, 500, 501], (docker, abortSignal) =>
+      docker.getContainer(container).logs({ ...what, abortSignal }),
+    )
+    return log as unknown as Readable | undefined
   }
 
   /** An attach to an ended container returns nothing until its limit; the log has all of its output. */
@@ -152,61 +166,57 @@ export class DockerWorker implements Worker {
       docker.getContainer(container).logs({ stdout: true, stderr: true, follow: false, abortSignal }),
     )
     if (log === undefined || this.#isOver()) return
-    const take = this.#reader()
-    take(log)
+    const take = this.#skipping()
+    for (const { stream, bytes } of new Demux().push(log)) take(stream, bytes)
   }
 
-  /** Attaches, and reads until the stream ends. Returns whether the attach succeeded. */
+  /** Attaches, and reads until the output ends. Returns whether the attach succeeded. */
   async #attachOnce(): Promise<boolean> {
-    let stream: Duplex
+    let stream = this.#first
+    this.#first = undefined
+    let log: Readable | undefined
     try {
-      if (this.#stream === undefined && typeof (await this.#ask()) === 'object') {
-        await this.#readLog()
-        return true
+      if (stream === undefined) {
+        if (typeof (await this.#ask()) === 'object') {
+          await this.#readLog()
+          return true
+        }
+        stream = await this.#attach()
+        log = await this.#followLog()
       }
-      stream = this.#stream ?? (await this.#attach(true))
     } catch {
+      stream?.destroy()
       return false
     }
+    const output = new ContainerOutput(stream, log, (...piece) => this.#take(...piece), this.#skipping())
     if (this.#isOver()) {
-      stream.destroy()
+      output.destroy()
       return false
     }
-    this.#stream = stream
+    this.#output = output
     this.condition.link = 'up'
-    const over = this.#drain(stream)
     this.channel.attach(stream, this.#isFirst)
     this.#isFirst = false
-    const stopPolling = this.#pollForEnd(stream)
-    await over
+    const stopPolling = this.#pollForEnd(output)
+    await output.over
     stopPolling()
-    this.#stream = undefined
+    this.#output = undefined
     this.channel.detach()
     this.condition.link = 'down'
     return true
   }
 
-  /** Reads without a pause: an attach that is not drained blocks the worker (threats D6). */
-  #drain(stream: Duplex): Promise<void> {
-    stream.on('data', this.#reader())
-    return new Promise((resolve) => {
-      for (const event of ['end', 'close', 'error']) stream.once(event, () => resolve())
-    })
-  }
-
-  #reader(): (chunk: Buffer) => void {
-    const demux = new Demux()
+  /** Takes the log from its beginning: what was read before is left out. */
+  #skipping(): (stream: Piece['stream'], bytes: Buffer) => void {
     const skip = this.#whatToSkip()
-    return (chunk) => {
-      for (const piece of demux.push(chunk)) {
-        const known = Math.min(skip[piece.stream], piece.bytes.length)
-        skip[piece.stream] -= known
-        this.#take(piece.stream, piece.bytes.subarray(known))
-      }
+    return (stream, bytes) => {
+      const known = Math.min(skip[stream], bytes.length)
+      skip[stream] -= known
+      this.#take(stream, bytes.subarray(known))
     }
   }
 
-  #take(stream: 'stdout' | 'stderr', bytes: Buffer): void {
+  #take(stream: Piece['stream'], bytes: Buffer): void {
     if (bytes.length === 0) return
     const start = this.#read[stream]
     this.#read[stream] += bytes.length
@@ -219,7 +229,7 @@ export class DockerWorker implements Worker {
   }
 
   /**
-   * Every attach reads the log from its beginning. Once the log may have been rotated, repeating calls is better than losing
+   * The log is read from its beginning. Once the log may have been rotated, repeating calls is better than losing
    * them.
    */
   #whatToSkip(): { stdout: number; stderr: number } {
@@ -232,12 +242,12 @@ export class DockerWorker implements Worker {
   }
 
   /** A frozen daemon keeps its streams open and silent, and a restarted one may have missed the end of the container. */
-  #pollForEnd(stream: Duplex): () => void {
+  #pollForEnd(output: ContainerOutput): () => void {
     const timer = setInterval(async () => {
       const found = await this.#ask()
       this.condition.link = found === 'away' ? 'down' : 'up'
       // The last output may still arrive; the end of the worker must not wait for it longer than this.
-      if (found !== 'away' && found !== 'running') setTimeout(() => stream.destroy(), LAST_WORDS_MS).unref()
+      if (found !== 'away' && found !== 'running') setTimeout(() => output.destroy(), LAST_WORDS_MS).unref()
     }, ENGINE_LOOK_MS)
     timer.unref()
     return () => clearInterval(timer)

@@ -6,6 +6,7 @@ import type { Payload } from '../../../core/protocol/form.ts'
 import { isTerminal } from '../../../core/protocol/status.ts'
 import { errorText } from '../../../core/view/error-text.ts'
 import { isLost } from '../../../core/view/lost-worker.ts'
+import { spendingText } from '../../../core/view/spending.ts'
 import type { Story } from '../../../core/view/story.ts'
 import { durationText } from '../../../core/view/time-words.ts'
 import { rename } from '../../api/calls.ts'
@@ -31,6 +32,7 @@ export function InstanceHeader({ id, story, connection }: HeaderProps) {
   const { resolver } = creation
   const hasEnded = isTerminal(status)
   const last = story.history.at(-1)
+  const spent = spendingText(story)
   return (
     <header className="instance-head">
       <div className="instance-line">
@@ -46,6 +48,11 @@ export function InstanceHeader({ id, story, connection }: HeaderProps) {
         <span className="quiet">
           <Link href={`/resolvers/${encodeURIComponent(resolver.name)}`}>{resolver.name}</Link> {resolver.version}
         </span>
+        {spent !== undefined && (
+          <span className="quiet" data-spent="">
+            {spent}
+          </span>
+        )}
         <ConnectionChip connection={connection} />
       </div>
       {!hasEnded && progress !== null && <Progress progress={progress} />}

@@ -90,7 +90,9 @@ interface InstanceTabsProps extends TabProps {
 
 function InstanceTabs({ id, tab, live, has }: InstanceTabsProps) {
   const [, go] = useLocation()
-  const shown = Object.entries(TABS).filter(([, { needs }]) => needs === undefined || has[needs])
+  const shown = Object.entries(TABS).filter(
+    ([name, { needs }]) => needs === undefined || has[needs] || (needs === 'sessions' && name === tab),
+  )
   const here = shown.some(([name]) => name === tab) ? tab : 'timeline'
   return (
     <Tabs.Root

@@ -9,6 +9,7 @@ import { durationText } from '../../../../core/view/time-words.ts'
 import type { TabProps } from '../../../live/tab-props.ts'
 import { Empty } from '../../../parts/notice.tsx'
 import { Transcript } from './transcript.tsx'
+import type { Growth } from './use-transcript.ts'
 import '../../../styles/sessions.css'
 
 const KIND_WORDS: Readonly<Record<SessionKind, string>> = {
@@ -21,7 +22,15 @@ export default function SessionsTab({ id, live }: TabProps) {
   const sessions = live.story?.sessions ?? []
   const [chosen, setChosen] = useState<string | undefined>(undefined)
   const shown = sessions.find((one) => one.id === chosen) ?? sessions.at(-1)
-  if (shown === undefined) return <Empty>This instance has no LLM sessions.</Empty>
+  if (shown === undefined) {
+    const hasEnded = (live.story?.endedAt ?? null) !== null
+    return <Empty>{hasEnded ? 'This run opened no sessions.' : 'This run has opened no sessions yet.'}</Empty>
+  }
+  const growth: Growth = {
+    isRunning: shown.status === 'running',
+    bytes: live.transcripts[shown.id],
+    looks: live.looks,
+  }
   return (
     <div className="sessions">
       <table className="sessions-table" aria-label="LLM sessions">
@@ -44,7 +53,7 @@ export default function SessionsTab({ id, live }: TabProps) {
         <h3 className="session-name">{shown.id}</h3>
         <p className="quiet">{KIND_WORDS[shown.kind]}</p>
         {shown.error !== null && <p className="session-error">{cleanLine(shown.error.detail)}</p>}
-        <Transcript key={shown.id} id={id} session={shown} />
+        <Transcript key={shown.id} id={id} session={shown} growth={growth} />
       </section>
     </div>
   )

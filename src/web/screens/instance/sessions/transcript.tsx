@@ -4,27 +4,51 @@ import type { SessionSummary, TranscriptEvent } from '../../../../core/protocol/
 import { cleanLine, cleanText } from '../../../../core/view/clean.ts'
 import { durationText } from '../../../../core/view/time-words.ts'
 import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
-import { type Entry, SHOWN_MAX, useTranscript } from './use-transcript.ts'
+import { type Entry, type Growth, SHOWN_MAX, useTranscript } from './use-transcript.ts'
 
 const TEXT_MAX = 8_000
 const SUMMARY_MAX = 120
 
-export function Transcript({ id, session }: { id: string; session: SessionSummary }) {
-  const isRunning = session.status === 'running'
-  const { entries, left, trouble } = useTranscript(id, session.id, isRunning)
+interface TranscriptProps {
+  id: string
+  session: SessionSummary
+  growth: Growth
+}
+
+export function Transcript({ id, session, growth }: TranscriptProps) {
+  const { isRunning } = growth
+  const { entries, left, isLoadingOlder, trouble, loadOlder } = useTranscript(id, session.id, growth)
   if (entries === undefined)
     return trouble === undefined ? <Loading what="Loading the transcript…" /> : <Trouble error={trouble} />
   const results = new Map(entries.filter(isResult).map(({ event }) => [event.data['call_id'], event]))
-  const shown = entries.filter((entry) => !isResult(entry) && entry.event.type !== 'session:start')
+  const ran = new Set(
+    entries.filter(({ event }) => event.type === 'tool:pre').map(({ event }) => event.data['call_id']),
+  )
+  const inputs = inputsOf(entries)
+  // A call that never ran, such as of a tool that is not there, has a result alone.
+  const isShown = (entry: Entry) => (isResult(entry) ? !ran.has(entry.event.data['call_id']) : !isStart(entry))
+  const shown = entries.filter(isShown)
   return (
     <>
       {trouble !== undefined && <Trouble error={trouble} />}
-      {left > 0 && <p className="quiet">The last {SHOWN_MAX.toLocaleString('en')} entries of the transcript.</p>}
+      {left > 0 && (
+        <p className="transcript-older">
+          <span className="quiet">{left.toLocaleString('en')} older entries are not shown.</span>{' '}
+          <button
+            type="button"
+            className="button button-small"
+            disabled={isLoadingOlder}
+            onClick={() => void loadOlder()}
+          >
+            {isLoadingOlder ? 'Loading…' : `Show ${Math.min(left, SHOWN_MAX).toLocaleString('en')} older entries`}
+          </button>
+        </p>
+      )}
       {shown.length === 0 && <Empty>Nothing yet.</Empty>}
       <ol className="transcript" aria-label={`Transcript of ${session.id}`}>
         {shown.map(({ at, event }) => (
           <li key={at} className="transcript-entry" data-entry={event.type}>
-            <EntryView event={event} result={results.get(event.data['call_id'])} />
+            <EntryView event={event} result={results.get(event.data['call_id'])} inputs={inputs} />
           </li>
         ))}
       </ol>
@@ -41,7 +65,24 @@ function isResult({ event }: Entry): boolean {
   return event.type === 'tool:post' || event.type === 'tool:error'
 }
 
-function EntryView({ event, result }: { event: TranscriptEvent; result: TranscriptEvent | undefined }) {
+function isStart({ event }: Entry): boolean {
+  return event.type === 'session:start'
+}
+
+/** What the model wanted of each call, by its id. */
+function inputsOf(entries: readonly Entry[]): ReadonlyMap<unknown, unknown> {
+  const steps = entries.map(({ event }) => event.data['calls']).filter((calls) => Array.isArray(calls))
+  const calls = steps.flat().filter((call) => typeof call === 'object' && call !== null) as Record<string, unknown>[]
+  return new Map(calls.map(({ id, input }) => [id, input]))
+}
+
+interface EntryProps {
+  event: TranscriptEvent
+  result: TranscriptEvent | undefined
+  inputs: ReadonlyMap<unknown, unknown>
+}
+
+function EntryView({ event, result, inputs }: EntryProps) {
   const { type, data } = event
   switch (type) {
     case 'prompt:submit':
@@ -50,6 +91,9 @@ function EntryView({ event, result }: { event: TranscriptEvent; result: Transcri
       return <Step data={data} />
     case 'tool:pre':
       return <Call data={data} result={result} />
+    case 'tool:post':
+    case 'tool:error':
+      return <Call data={{ ...data, input: inputs.get(data['call_id']) }} result={event} />
     case 'prompt:complete':
       return data['success'] === true ? (
         <Said title={`Answer${after(data)}`} text={textOf(data['output'])} />
