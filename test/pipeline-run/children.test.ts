@@ -207,3 +207,18 @@ test('questions of children have ids of their own', async () => {
     expect(await place.run('instance', 'answer', id, request, '-i', 'choice=exit')).toMatchObject({ code: 0 })
   await place.reaches(id, 'completed')
 })
+
+test('a question in a branch that is no longer needed is closed, and its node is told as skipped', async () => {
+  const { id } = await run({
+    graph: `digraph { ${FRAME} start -> fan -> {quick ask} -> exit; fan [shape=component, join_policy=first_success]
+      quick ${tool('until grep -q interview_started $RESOLVE_DIR/events.jsonl; do sleep 0.05; done')}
+      ask [shape=hexagon, label="Well?"]; ask -> exit [label="No"] }`,
+  })
+  // The command may have left while the question was open.
+  await place.reaches(id, 'completed')
+  expect(pendingRequests(storyOf(place.home, id))).toEqual([])
+  expect(stateOf(id)).toMatchObject({
+    active_node: null,
+    nodes: { quick: { status: 'completed' }, ask: { status: 'skipped' }, fan: { status: 'completed' } },
+  })
+})

@@ -47,7 +47,7 @@ class Parser {
   constructor(source: string) {
     this.#source = source
     this.#lines = new Lines(source)
-    const isTooLong = Buffer.byteLength(source) > SOURCE_MAX_BYTES
+    const isTooLong = new TextEncoder().encode(source).length > SOURCE_MAX_BYTES
     if (isTooLong) this.#report(0, `The source has more than ${SOURCE_MAX_BYTES} bytes.`)
     this.#tokens = isTooLong ? [] : tokensOf(source, (at, message, fix) => this.#report(at, message, fix))
   }

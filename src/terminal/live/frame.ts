@@ -22,6 +22,8 @@ export interface FrameState {
   columns: number
   /** The state of the connection to the server, if one was reported. */
   connection?: Connection | undefined
+  /** The nodes of a pipeline that runs. */
+  nodes?: readonly FrameLine[]
 }
 
 export interface FrameLine {
@@ -57,6 +59,7 @@ export function frameLines(state: FrameState): FrameLine[] {
   for (const line of setupLines(story, columns - 2)) lines.push({ text: `  ${line}` })
   const progress = progressText(story, columns - 2)
   if (progress !== '') lines.push({ text: `  ${progress}` })
+  if (!isTerminal(story.status)) lines.push(...(state.nodes ?? []))
   const artifact = story.artifacts.at(-1)
   if (artifact !== undefined) {
     const count = story.artifacts.length === 1 ? 'artifact' : `${story.artifacts.length} artifacts, the last`

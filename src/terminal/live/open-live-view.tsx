@@ -11,6 +11,7 @@ import type { Child, Slot, SlotOptions } from '../view/slot.ts'
 import type { Controls, View } from '../view/view.ts'
 import { mayPause } from './frame.ts'
 import { type FrameKey, LiveRun, roomFor } from './live-run.tsx'
+import { PipelineNodes } from './node-lines.ts'
 
 const FRAME_MS = 80
 const TICK_MS = 500
@@ -47,6 +48,7 @@ export function openLiveView(options: LiveViewOptions): LiveView {
   let child: Child | undefined
   let keys: SlotOptions['keys'] = 'own'
   let connection: Connection | undefined
+  const nodes = new PipelineNodes()
   let ended = false
   let isHeld = false
 
@@ -81,6 +83,7 @@ export function openLiveView(options: LiveViewOptions): LiveView {
         columns={columns}
         onKey={onKey}
         connection={connection}
+        nodes={nodes.lines(Date.now())}
         onOpen={onOpen}
         childHoldsKeys={holdsKeys}
       >
@@ -158,6 +161,7 @@ export function openLiveView(options: LiveViewOptions): LiveView {
     },
     event({ event }, current) {
       story = current
+      nodes.take(event, current.creation.resolver.name)
       const line = progressLine(event)
       if (line === null || event.event_type === 'resolver:progress') return drawSoon()
       const style = coloured ? progressStyle(event) : undefined

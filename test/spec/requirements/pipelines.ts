@@ -10,6 +10,10 @@ const entries: Record<string, string> = {
     'A pipeline is run by one command, which follows it and prints what was visited, the values and the questions',
   'S-PIPE-05':
     'A pipeline with its form is registered as a resolver of its own, through the doors that every resolver has',
+  'S-PIPE-06':
+    'The page draws the pipeline of a run with the state of each node and the edges that were taken, live, and shows what a node did; what is too large for a picture is a table',
+  'S-PIPE-07':
+    'The live view of a terminal lists the nodes of a pipeline that run, with their state, attempts and time',
 }
 
 export const pipelinesRequirements = Object.entries(entries).map(([id, entry]) =>

@@ -1,88 +1,107 @@
-/** Shows a pipeline as a graph: Graphviz draws it once, later only CSS classes change. A list has the same information as text. */
+/** A pipeline in the page: its picture, a table of its nodes, and what one of them did (decisions/0034). All text is that of an author or a model. */
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useCallback, useMemo, useState } from 'react'
+import type { DataFile } from '../../../../core/protocol/instance.ts'
+import { cleanLine } from '../../../../core/view/clean.ts'
 import { fetchData } from '../../../api/calls.ts'
 import type { TabProps } from '../../../live/tab-props.ts'
 import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
 import { useDataFiles } from '../data/data.tsx'
 import { useInstanceState } from '../data/state.tsx'
-import { type GraphNode, NODE_SHAPES, nodesOf } from './graph-nodes.ts'
-import { safeSvg } from './safe-svg.ts'
+import { nodesOf, takenEdges } from './graph-nodes.ts'
+import { Inspector } from './inspector.tsx'
+import { NodeTable } from './node-table.tsx'
+import { Picture } from './picture.tsx'
+import '../../../styles/graph.css'
 
 const FILE = 'graph.dot'
-const MAX_BYTES = 512 * 1024
+/** Child pipelines, by the node that runs them. */
+const CHILD = /^graphs\/(.+)\.dot$/
+const MAX_BYTES = 1024 * 1024
 
 export default function GraphTab(props: TabProps) {
   const files = useDataFiles(props)
-  const nodes = nodesOf(useInstanceState(props).data)
-  const file = files.data?.find(({ path }) => path === FILE)
-  const dot = useQuery({
-    queryKey: ['graph', props.id, file?.modified_at],
-    queryFn: async () => (await fetchData(props.id, FILE, { limit: MAX_BYTES })).text(),
-    enabled: file !== undefined && file.bytes > 0,
-    placeholderData: (before: string | undefined) => before,
-  })
+  const state = useInstanceState(props).data
+  const nodes = useMemo(() => nodesOf(state), [state])
+  const taken = useMemo(() => takenEdges(state), [state])
+  const [chosen, setChosen] = useState<string | undefined>(undefined)
+  const [path, setPath] = useState(FILE)
+  const { refetch } = files
+  const choose = useCallback(
+    (id: string) => {
+      setChosen(id)
+      // Its files may be newer than the list.
+      void refetch()
+    },
+    [refetch],
+  )
   if (files.isPending) return <Loading what="Loading the graph…" />
   if (files.isError) return <Trouble error={files.error} />
+  const graphs = files.data.filter((file) => file.path === FILE || CHILD.test(file.path))
+  const file = graphs.find((one) => one.path === path) ?? graphs.find((one) => one.path === FILE)
   if (file === undefined) return <Empty>This instance has no graph.</Empty>
-  if (dot.isError) return <Trouble error={dot.error} />
-  if (dot.data === undefined) return <Loading what="Loading the graph…" />
+  const node = nodes.find(({ id }) => id === chosen)
+  const close = () => {
+    setChosen(undefined)
+    document.querySelector<HTMLElement>(`[data-node-row="${CSS.escape(chosen ?? '')}"] button`)?.focus()
+  }
   return (
-    <div className="graph">
-      <Picture dot={dot.data} nodes={nodes} />
+    <div className="graph" data-inspects={node === undefined ? undefined : ''}>
+      {graphs.length > 1 && (
+        <label className="graph-choice">
+          Graph{' '}
+          <select value={file.path} onChange={(event) => setPath(event.target.value)}>
+            {graphs.map((one) => (
+              <option key={one.path} value={one.path}>
+                {one.path === FILE ? 'the pipeline' : cleanLine(CHILD.exec(one.path)?.[1] ?? one.path)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <div className="graph-views">
+        <Source id={props.id} file={file}>
+          {(source) => (
+            <Picture
+              key={file.path}
+              source={source}
+              prefix={file.path === FILE ? '' : `${CHILD.exec(file.path)?.[1]}/`}
+              nodes={nodes}
+              taken={taken}
+              chosen={chosen}
+              onChoose={choose}
+            />
+          )}
+        </Source>
+        {node !== undefined && <Inspector key={node.id} id={props.id} node={node} files={files.data} onClose={close} />}
+      </div>
       <section aria-labelledby="nodes">
         <h2 id="nodes">Nodes</h2>
-        {nodes.length === 0 && <p className="quiet">The resolver does not report the status of the nodes.</p>}
-        <ul className="nodes">
-          {nodes.map(({ id, status, about }) => (
-            <li key={id} data-node-status={status}>
-              <span aria-hidden="true">{NODE_SHAPES[status]}</span> <strong>{id}</strong> {status}
-              {about !== '' && <span className="quiet"> · {about}</span>}
-            </li>
-          ))}
-        </ul>
+        {nodes.length === 0 ? (
+          <p className="quiet">The resolver does not report the status of the nodes.</p>
+        ) : (
+          <NodeTable nodes={nodes} chosen={chosen} onChoose={choose} />
+        )}
       </section>
     </div>
   )
 }
 
-function Picture({ dot, nodes }: { dot: string; nodes: readonly GraphNode[] }) {
-  const place = useRef<HTMLDivElement>(null)
-  const drawing = useQuery({
-    queryKey: ['drawing', dot],
-    queryFn: async () => {
-      const { instance } = await import('@viz-js/viz')
-      return (await instance()).renderSVGElement(dot, {
-        graphAttributes: { bgcolor: 'transparent' },
-        // The font whose metrics are closest to that of the page.
-        nodeAttributes: { fontname: 'Arial' },
-        edgeAttributes: { fontname: 'Arial' },
-      })
-    },
-    staleTime: Number.POSITIVE_INFINITY,
-    retry: false,
+interface SourceProps {
+  id: string
+  file: DataFile
+  children: (source: string) => React.ReactNode
+}
+
+function Source({ id, file, children }: SourceProps) {
+  const dot = useQuery({
+    queryKey: ['graph', id, file.path, file.modified_at],
+    queryFn: async () => (await fetchData(id, file.path, { limit: MAX_BYTES })).text(),
+    enabled: file.bytes > 0,
+    placeholderData: (before: string | undefined) => before,
   })
-  useEffect(() => {
-    if (drawing.data !== undefined) place.current?.replaceChildren(safeSvg(drawing.data))
-  }, [drawing.data])
-  useEffect(() => {
-    const status = new Map(nodes.map((node) => [node.id, node.status]))
-    for (const group of place.current?.querySelectorAll('[data-node]') ?? []) {
-      group.setAttribute('data-node-status', status.get(group.getAttribute('data-node') ?? '') ?? 'pending')
-    }
-  }, [nodes, drawing.data])
-  if (drawing.isError) return <Trouble error={`The graph can’t be drawn: ${String(drawing.error)}`} />
-  return (
-    <>
-      {drawing.isPending && <Loading what="Drawing…" />}
-      <div
-        className="drawing"
-        role="img"
-        aria-label="The pipeline; the list next to it has the same information"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
-        tabIndex={0}
-        ref={place}
-      />
-    </>
-  )
+  if (file.bytes > MAX_BYTES) return <p className="quiet">The file of the graph is too large for a picture.</p>
+  if (dot.isError) return <Trouble error={dot.error} />
+  if (dot.data === undefined) return <Loading what="Loading the graph…" />
+  return children(dot.data)
 }

@@ -33,6 +33,7 @@ function copy(from: Element): Element {
     to.setAttribute('class', kind)
     const title = [...from.children].find((child) => child.localName === 'title')?.textContent ?? ''
     if (kind === 'node') to.setAttribute('data-node', title)
+    if (kind === 'edge') to.setAttribute('data-edge', title)
   }
   for (const child of from.childNodes) {
     if (child.nodeType === Node.TEXT_NODE) to.append(child.textContent ?? '')

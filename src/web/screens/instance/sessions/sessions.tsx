@@ -3,6 +3,7 @@
  * that of a model, a tool or a repository (threats UI-1).
  */
 import { useState } from 'react'
+import { useSearchParams } from 'wouter'
 import type { SessionKind, SessionSummary } from '../../../../core/protocol/session/session.ts'
 import { cleanLine } from '../../../../core/view/clean.ts'
 import { durationText } from '../../../../core/view/time-words.ts'
@@ -20,7 +21,8 @@ const KIND_WORDS: Readonly<Record<SessionKind, string>> = {
 
 export default function SessionsTab({ id, live }: TabProps) {
   const sessions = live.story?.sessions ?? []
-  const [chosen, setChosen] = useState<string | undefined>(undefined)
+  const [search] = useSearchParams()
+  const [chosen, setChosen] = useState<string | undefined>(search.get('session') ?? undefined)
   const shown = sessions.find((one) => one.id === chosen) ?? sessions.at(-1)
   if (shown === undefined) {
     const hasEnded = (live.story?.endedAt ?? null) !== null
