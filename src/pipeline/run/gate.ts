@@ -96,9 +96,8 @@ async function asked(
   if (isOpenEnded && !isText) options.push({ value: TOO_LATE, label: 'No answer' })
   const fields = isText
     ? form({ text: textarea({ label: 'Answer', required: true }) })
-    : form({ choice: select({ label: 'Choice', options }) })
+    : form({ choice: select({ label: 'Choice', options, required: true }) })
   run.view.waiting(execution, true)
-  run.questions.push(id)
   run.view.emit(execution, 'interview_started', { request_id: id })
   let isLate = false
   // A question stays open until it is answered: after its time the pipeline answers it itself, by the file that anybody could write.

@@ -7,7 +7,7 @@ import { runFlow } from '../walks/child.ts'
 import { OutcomeLog } from '../walks/outcome-log.ts'
 import type { Ended, Scope, Walks } from '../walks/walk.ts'
 import { executeNode } from './execute-node.ts'
-import { NodeFiles } from './node-files.ts'
+import { NodeFiles, questionsOf } from './node-files.ts'
 import type { PipelineContext } from './pipeline-context.ts'
 import type { Run, RunOptions } from './run-parts.ts'
 import { keyOf, RunView } from './run-view.ts'
@@ -85,14 +85,15 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
     fileOf: (path) => input.read(path),
     files: new NodeFiles(ctx.data, log),
     threads: new Map(),
-    questions: [],
-    endsAt: limit === undefined ? undefined : begun + limit,
+    endsAt: undefined,
   }
   view.add(scope)
   if (log.size === 0) {
     const nodes = root.graph.nodes.size
     ctx.emit('start', { name: root.graph.name, goal: context.values['graph.goal'] ?? '', nodes, mode: root.flow.mode })
   } else view.restore(before, log.all)
+  view.write()
+  if (limit !== undefined) run.endsAt = begun + limit - view.elapsedBefore
   try {
     const end = await runFlow(walks, scope, context.values, ctx.signal)
     view.write()
@@ -108,12 +109,12 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
   }
 }
 
-function resultOf({ questions }: Run, { reason, state }: Ended): Partial<PipelineResult> {
+function resultOf({ walks }: Run, { reason, state }: Ended): Partial<PipelineResult> {
   return {
     ...(reason === undefined ? {} : { reason }),
     visited: state.completed,
     context: state.context,
-    questions,
+    questions: questionsOf(walks.log),
     passed_over: state.passed_over,
   }
 }
