@@ -70,7 +70,7 @@ export default class PipelineRun extends BeginCommand<typeof PipelineRun> {
 
   protected async begin({ given }: Begun): Promise<InstanceRecord | undefined> {
     const labels = parseLabels(this.flags.label)
-    const budget = parseBudget(this.flags['budget-usd'])
+    const budget = parseBudget(this.flags)
     const options = { ...setOf(this.flags.set), ...(await this.options()) }
     const input = { ...(await this.pipeline(given)), ...options }
     if (this.flags['dry-run']) {
