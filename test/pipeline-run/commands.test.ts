@@ -124,7 +124,7 @@ test('a timeout bounds a node with its retries and ends all that its command sta
   expect(existsSync(`/proc/${pid}/exe`)).toBe(false)
 })
 
-// verifies: S-PIPE-11
+// verifies: S-PIPE-15
 test('a failure over a plain edge to the exit fails the run; one that is passed over is told', async () => {
   const graph = (end: string) => `digraph silent {
     node [shape=parallelogram]

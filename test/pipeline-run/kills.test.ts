@@ -91,7 +91,7 @@ function expectEnded(id: string): void {
   expect(bench.events(id, 'start', 'complete')).toHaveLength(2)
 }
 
-// verifies: R58 S-PIPE-08
+// verifies: R58 S-PIPE-09
 test('its worker is killed in a branch and in a child, and the run is resumed: what had ended is not run again, what was cut is', async () => {
   const id = await begun()
   for (const gate of GATES) {

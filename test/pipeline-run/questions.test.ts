@@ -22,7 +22,7 @@ async function answered(id: string, request: string, field: string): Promise<Rec
   return await bench.followed(id, request)
 }
 
-// verifies: S-PIPE-10
+// verifies: S-PIPE-14
 test('a choice, asked again in a loop, a yes or no, and a text: each question has an id of its own', async () => {
   const asked = await bench.run(
     `digraph asking {
@@ -72,7 +72,7 @@ test('a choice, asked again in a loop, a yes or no, and a text: each question ha
   ])
 })
 
-// verifies: S-PIPE-10
+// verifies: S-PIPE-14
 test('without an answer in time the default is taken, by target, key or label; without a default the node is tried again and fails', async () => {
   const id = await bench.begin(`digraph late {
     ${FRAME}

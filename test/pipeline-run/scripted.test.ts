@@ -53,7 +53,7 @@ test('replies come in their order; verdicts route, and a gate that is not satisf
   expect(bench.nodes(ran.id)).toMatchObject({ work: { visits: 2, dirs: ['work', 'work-2'] } })
 })
 
-// verifies: S-PIPE-09
+// verifies: S-PIPE-13
 test('a gate fails closed where the answer is prose; --prose-gates pass takes it', async () => {
   const graph = `digraph prose {
     start [shape=Mdiamond]

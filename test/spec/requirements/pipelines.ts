@@ -15,10 +15,16 @@ const entries: Record<string, string> = {
   'S-PIPE-07':
     'The live view of a terminal lists the nodes of a pipeline that run, with their state, attempts and time',
   'S-PIPE-08':
-    'A run that was cut goes on: nodes that had ended are not run again, also in branches and children, and it comes to the same end',
-  'S-PIPE-09': 'A goal gate fails closed: an answer without a verdict does not satisfy it',
-  'S-PIPE-10': 'A question takes no choice that a person did not make, but for its default when its time is over',
-  'S-PIPE-11':
+    "Parallel branches never see each other's context; only their results come back, and the run goes on where they meet",
+  'S-PIPE-09':
+    'A run that goes on from its log, after any of its lines, ends as one that was not cut, and executes nothing again that had ended',
+  'S-PIPE-10':
+    'A child pipeline has a context, a log and questions of its own; a pipeline that runs itself is refused before a node runs',
+  'S-PIPE-11': 'In dataflow mode a node runs when all before it have ended, and gets what they gave',
+  'S-PIPE-12': 'Every run ends: executions, visits, jumps, branches and the depth of pipelines have limits',
+  'S-PIPE-13': 'A goal gate fails closed: an answer without a verdict does not satisfy it',
+  'S-PIPE-14': 'A question takes no choice that a person did not make, but for its default when its time is over',
+  'S-PIPE-15':
     'A run that comes to its exit right after a failure that no edge decided about fails, with the reason of that node',
 }
 
