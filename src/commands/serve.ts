@@ -73,7 +73,7 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
     const level = levelFrom(process.env)
     if (level === undefined) throw usage('RESOLVE_LOG must be one of error, warn, info, debug, silent.')
     const maxRunning = maxRunningFrom(process.env, flags['max-running'])
-    budgetFrom(undefined, process.env)
+    budgetFrom({}, process.env)
     const page = flags['no-ui'] ? undefined : pageDirectory()
     return await untilShutdown(output, async () => {
       const { version } = surroundings()

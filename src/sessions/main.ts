@@ -73,9 +73,12 @@ export class Sessions {
     this.#guardian = new Guardian({ resolveDir: dir, isContainer, ...onFirst })
     this.#redactor = new Redactor(secretsOf(config))
     this.#bundles = new SessionBundles(config.bundles ?? [])
-    const { budget_usd: budget, spent_usd: told = 0 } = config
-    // What the host was told has no turn that was cut, and a resolver can lose its transcripts: the larger sum counts.
-    if (budget !== undefined) this.#budget = new Budget(budget, Math.max(told, spentBefore(dir)))
+    const { budget_usd: usd, spent_usd = 0, budget_tokens: tokens, spent_tokens = 0 } = config
+    if (usd === undefined && tokens === undefined) return
+    const before = spentBefore(dir)
+    // What the host was told has no turn that was cut, and a resolver can lose its transcripts: the larger sums count.
+    const spent = { usd: Math.max(spent_usd, before.usd), tokens: Math.max(spent_tokens, before.tokens) }
+    this.#budget = new Budget({ usd, tokens }, spent)
   }
 
   /** `number`: which session of its name it is, for a caller that opens them in any order; by default the next. */

@@ -1,7 +1,7 @@
 /** One session: its turns one after another, each told by two events, and answered from the transcript where it was answered before. */
 import { createHash } from 'node:crypto'
 import { fail, ResolveError } from '../core/errors.ts'
-import { SESSION_PROMPT_MAX_BYTES } from '../core/limits.ts'
+import { SESSION_PROMPT_MAX_BYTES, SESSION_READS_AT_ONCE } from '../core/limits.ts'
 import type { InstanceError } from '../core/protocol/instance.ts'
 import type { SessionCompleted, SessionDispatched, SessionUsage } from '../core/protocol/session/session.ts'
 import type { AskedForObject, RunOptions, Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
@@ -16,6 +16,7 @@ import { runTurn } from './loop/turn.ts'
 import type { Model } from './provider/model.ts'
 import type { Toolbox } from './tools/toolbox.ts'
 import type { Turn } from './transcript/history.ts'
+import { Steering } from './transcript/steering.ts'
 import type { Transcript } from './transcript/transcript.ts'
 
 export interface SessionParts {
@@ -43,9 +44,10 @@ export interface SessionParts {
 
 export class OpenSession implements Session {
   readonly #parts: SessionParts
-  readonly #steering: string[] = []
+  readonly #steering: Steering
   readonly #turns = new Lock()
   readonly #lock = new Lock()
+  readonly #reading = new Lock(SESSION_READS_AT_ONCE)
   readonly #bounds: Bounds
   /** How many prompts this process has given: the place of the next one in the transcript. */
   #given = 0
@@ -53,6 +55,7 @@ export class OpenSession implements Session {
   constructor(parts: SessionParts) {
     this.#parts = parts
     this.#bounds = new Bounds(parts.model.window)
+    this.#steering = new Steering(parts.transcript)
   }
 
   get id(): string {
@@ -70,8 +73,9 @@ export class OpenSession implements Session {
     return true
   }
 
-  steer(text: string): void {
-    this.#steering.push(text)
+  /** `key`: of a call that may be made again. Throws `input_too_large`. */
+  steer(text: string, key?: string): void {
+    this.#steering.say(text, key)
   }
 
   run<T = unknown>(prompt: string, options: AskedForObject): Promise<SessionAnswer & { object: T }>
@@ -133,7 +137,7 @@ export class OpenSession implements Session {
     const { history } = transcript
     const known = history.turns[this.#given]
     this.#given += 1
-    if (known !== undefined && known.prompt === transcript.redactor.text(prompt)) {
+    if (known !== undefined && known.prompt === transcript.redactor.text(prompt).toWellFormed()) {
       const isLast = history.turns.at(-1) === known
       // An answer that was given to another schema does not count.
       if (known.output !== undefined && fitsSchema(known.output, schema)) {
@@ -177,7 +181,7 @@ export class OpenSession implements Session {
     const { number } = turn
     try {
       const output = await runTurn(
-        { ...parts, lock: this.#lock, bounds: this.#bounds, steering: this.#steering },
+        { ...parts, lock: this.#lock, reading: this.#reading, bounds: this.#bounds, steering: this.#steering },
         number,
         schema,
       )

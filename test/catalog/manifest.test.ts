@@ -37,7 +37,7 @@ test('the alias gitea is the capability git-server (R4)', async () => {
   const { manifest: parsed } = await parseManifest(manifest('x', { capabilities_required: ['gitea', 'git-server'] }))
   expect(parsed?.capabilities_required).toEqual(['git-server'])
   expect(await faultsOf({ capabilities_required: ['gpu'] })).toEqual([
-    'capabilities_required[0] must be a capability this platform has: "git-server"; it is "gpu".',
+    'capabilities_required[0] must be a capability this platform has: "git-server" or "model"; it is "gpu".',
   ])
 })
 
@@ -60,7 +60,7 @@ test('ten faults are reported at once, each as a sentence', async () => {
       'description must be one sentence on one line, at most 500 characters, without a period at its end; it is "Reviews code.".',
       'command must be a non-empty list of texts: a program and its arguments; it is an empty list.',
       'supports_resume must be true or false; it is "yes".',
-      'capabilities_required[0] must be a capability this platform has: "git-server"; it is "gpu".',
+      'capabilities_required[0] must be a capability this platform has: "git-server" or "model"; it is "gpu".',
       'viewport_bundle must be a git address: https://…, git+https://…@ref, ssh://… or git@host:path; it is "http://example.org/x".',
       'viewport_path must be a path inside the viewport\'s repository, without "..", such as "dist/viewport.js"; it is "../viewport.js".',
       'container.privileged is not a field a manifest can have.',

@@ -123,6 +123,21 @@ test('with a repository of this machine: the commit is on its own branch, with a
   expect(gitText(app, ['diff', '--name-only', 'main', 'HEAD'])).toBe('greet-test.sh\ngreet.sh')
 }, 60_000)
 
+test('a file of gigabytes is left out and named; the rest is delivered', async () => {
+  const app = repositoryOf({ 'README.md': '# App\n' })
+  const command = 'truncate -s 3G "a huge one"; truncate -s 3G README.md; echo small > small.txt'
+  const turns: LlmTurn[] = [{ calls: [{ tool: 'shell', input: { command } }] }, { text: 'Add a file' }]
+  await withModel(turns, async (_, env) => {
+    const done = await agent({ ...env, RESOLVE_GIT_LOCAL: scratch }, `repository=${app}`, 'ask=no')
+    expect(done, done.stderr).toMatchObject({ status: 'completed', code: 0 })
+    expect(done.output).toMatch(
+      /Left out, because larger than 100 MiB: ("a huge one", "README.md"|"README.md", "a huge one")\./,
+    )
+    expect((await place.run('instance', 'pull', done.id, '--into', app, '--switch')).code).toBe(0)
+    expect(gitText(app, ['diff', '--name-only', 'main', 'HEAD'])).toBe('small.txt')
+  })
+}, 60_000)
+
 test('a person who stops it gets nothing delivered, and can still read the change', async () => {
   const app = repositoryOf({ 'README.md': '# App\n' })
   const { id } = await agent({ RESOLVE_GIT_LOCAL: scratch }, SCRIPTED, `repository=${app}`)
@@ -138,20 +153,21 @@ test('a person who stops it gets nothing delivered, and can still read the chang
   expect((await place.run('instance', 'data', id, 'change.diff')).stdout).toContain('+echo "Hello, ')
 }, 60_000)
 
-test('without a key, and without a model, the end says what to set and how to try it without a key', async () => {
+test('without a key, and without a model, no instance is made: the error says what to set and how to try it without a key', async () => {
+  const list = async () =>
+    JSON.parse((await place.run('instance', 'list', '--json')).stdout) as { instances: unknown[] }
+  const before = await list()
   const keyless = await place.with({ env: NO_MODEL }, 'run', 'agent', '-i', 'task=Try')
-  expect(keyless.code).toBe(1)
+  expect(keyless.code).toBe(10)
   expect(keyless.stderr).toContain('there is no key of an LLM provider')
   expect(keyless.stderr).toContain('Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model')
   expect(keyless.stderr).toContain(`resolve run agent -i task=Try -i ${SCRIPTED}`)
-  const explained = await place.run('instance', 'explain', '@last')
-  expect(explained.stdout).toContain('ResolveError: Can\'t open the session "work"')
-  expect(explained.stdout).not.toContain('httpStatus')
   const env = { ...NO_MODEL, RESOLVE_LLM_PROVIDER_API_KEY: KEY }
   const modelless = await place.with({ env }, 'run', 'agent', '-i', 'task=Try')
-  expect(modelless.code).toBe(1)
+  expect(modelless.code).toBe(10)
   expect(modelless.stderr).toContain('no model is named')
-  expect(modelless.stderr).toContain('Set RESOLVE_LLM_MODEL=provider/model')
+  expect(modelless.stderr).toContain('RESOLVE_LLM_MODEL=provider/model')
+  expect(await list()).toEqual(before)
   const dear = await place.run('run', 'agent', '-i', 'task=Try', '-i', 'budget=much')
   expect(dear).toMatchObject({ code: 5, stderr: expect.stringContaining('A budget is a number of dollars') })
 }, 60_000)
@@ -200,6 +216,33 @@ test('what a person says while it works reaches the model; after a pause nothing
       output: expect.stringMatching(/^Add a greeting\n\nIt is in cap/),
     })
     expect(llm.requests).toHaveLength(asked)
+  })
+}, 60_000)
+
+// verifies: R56-STEER
+test('what a person says right before a pause reaches the model after it, once', async () => {
+  const WORDS = 'in a low voice'
+  const held = Promise.withResolvers<void>()
+  let step = 0
+  const turn: LlmTurn = async () => {
+    step += 1
+    if (step === 1) await held.promise
+    return { text: '## Add a greeting.\n\nDone.' }
+  }
+  await withModel([turn], async (llm, env) => {
+    const { id } = documentOf(await place.with({ env }, 'run', 'agent', '-i', 'task=Greet', '--detach', '--json'))
+    await expect.poll(() => llm.requests.length, { timeout: 20_000 }).toBe(1)
+    expect((await place.run('instance', 'message', id, 'steer', '-i', `text=Say it ${WORDS}`)).code).toBe(0)
+    const waits = join(instancePaths(place.home, id).project, '.resolve/sessions/work/steering.jsonl')
+    await expect.poll(() => existsSync(waits), { timeout: 20_000 }).toBe(true)
+    expect((await place.run('instance', 'pause', id)).code).toBe(0)
+    await place.reaches(id, 'paused')
+    held.resolve()
+    expect((await place.with({ env }, 'instance', 'resume', id, '--detach')).code).toBe(0)
+    await place.reaches(id, 'awaiting_input')
+    expect(llm.requests).toHaveLength(2)
+    expect(llm.requests.map(({ text }) => text.split(WORDS).length - 1)).toEqual([0, 1])
+    expect((await answered(id, '-i', 'decision=deliver')).status).toBe('completed')
   })
 }, 60_000)
 

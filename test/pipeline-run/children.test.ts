@@ -106,6 +106,7 @@ test('branches, a folder, a manager and a fan-in run, and state, events and file
   expect(told(id, 'subgraph_complete')).toMatchObject([{ node_id: 'call' }, { node_id: 'boss' }])
 })
 
+// verifies: S-PIPE-10
 test('a pipeline that runs itself is refused before a node runs', async () => {
   const again = `digraph { ${FRAME} start -> mark -> again -> exit; mark ${tool(`touch ${marks}/ran`)}; again [shape=folder, dot_file="b.dot"] }`
   const { code, record, id } = await run({ graph: again, file: 'a.dot', files: { 'b.dot': again } })
@@ -114,6 +115,7 @@ test('a pipeline that runs itself is refused before a node runs', async () => {
   expect(existsSync(join(marks, 'ran'))).toBe(false)
 })
 
+// verifies: S-PIPE-11
 test('dataflow: outputs reach what depends on them, and the last one is the result', async () => {
   const { code, id } = await run({
     graph: 'digraph { Plan [session="Plan it"]; Plan -> {Left Right} -> Join; Join [session="Join them"] }',
@@ -128,6 +130,7 @@ test('dataflow: outputs reach what depends on them, and the last one is the resu
   expect(resultOf(id)).toMatchObject({ status: 'success', context: { last_response: 'all of it' } })
 })
 
+// verifies: S-PIPE-09
 test('a worker that is killed within branches goes on: what had ended is not run again', async () => {
   const mark = (name: string) => `echo ${name} >> ${marks}/ran`
   const wait = `until [ -e ${marks}/go ]; do sleep 0.05; done`
@@ -187,6 +190,7 @@ test('a worker that is killed within branches goes on: what had ended is not run
   ])
 })
 
+// verifies: S-PIPE-10
 test('questions of children have ids of their own', async () => {
   const asking = `digraph { ${FRAME} start -> ask -> exit; ask [shape=hexagon, label="Go on?"]; ask -> exit [label="No"] }`
   const { code, id } = await run(
@@ -206,4 +210,19 @@ test('questions of children have ids of their own', async () => {
   for (const request of ['ask', 'ask-2'])
     expect(await place.run('instance', 'answer', id, request, '-i', 'choice=exit')).toMatchObject({ code: 0 })
   await place.reaches(id, 'completed')
+})
+
+test('a question in a branch that is no longer needed is closed, and its node is told as skipped', async () => {
+  const { id } = await run({
+    graph: `digraph { ${FRAME} start -> fan -> {quick ask} -> exit; fan [shape=component, join_policy=first_success]
+      quick ${tool('until grep -q interview_started $RESOLVE_DIR/events.jsonl; do sleep 0.05; done')}
+      ask [shape=hexagon, label="Well?"]; ask -> exit [label="No"] }`,
+  })
+  // The command may have left while the question was open.
+  await place.reaches(id, 'completed')
+  expect(pendingRequests(storyOf(place.home, id))).toEqual([])
+  expect(stateOf(id)).toMatchObject({
+    active_node: null,
+    nodes: { quick: { status: 'completed' }, ask: { status: 'skipped' }, fan: { status: 'completed' } },
+  })
 })

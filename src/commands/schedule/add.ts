@@ -3,7 +3,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { FormCheck } from '../../core/index.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
-import { budgetFlag, inputFlags, parseBudget } from '../../terminal/command/flags.ts'
+import { budgetFlags, inputFlags, parseBudget } from '../../terminal/command/flags.ts'
 import { fitToDisclosed, readInput } from '../../terminal/input/input-flags.ts'
 import { scheduleWords } from '../../terminal/pages/schedule-lines.ts'
 
@@ -25,7 +25,7 @@ export default class ScheduleAdd extends BaseCommand<typeof ScheduleAdd> {
   static override flags = {
     ...inputFlags,
     name: Flags.string({ description: "its name, also of its instances (default: the resolver's)" }),
-    'budget-usd': budgetFlag,
+    ...budgetFlags,
     timezone: Flags.string({ helpValue: 'ZONE', description: 'such as Europe/Berlin (default: that of this machine)' }),
     'catch-up': Flags.string({
       options: ['none', 'one'],
@@ -38,7 +38,7 @@ export default class ScheduleAdd extends BaseCommand<typeof ScheduleAdd> {
   declare protected args: ArgsOf<typeof ScheduleAdd>
 
   protected async act(): Promise<number> {
-    const budget = parseBudget(this.flags['budget-usd'])
+    const budget = parseBudget(this.flags)
     const given = await readInput(this.flags)
     const platform = await this.platform()
     const { cron, resolver } = this.args

@@ -19,6 +19,8 @@ export interface BundleSkill {
   description: string
   /** Without links. */
   directory: string
+  /** Of its bundle: no link of a skill leads out of it. */
+  root: string
 }
 
 export interface BundleContents {
@@ -202,6 +204,7 @@ class Reader {
       name,
       description: description.slice(0, SKILL_DESCRIPTION_MAX_CHARS),
       directory: found.path,
+      root: tree.root,
     })
   }
 

@@ -17,17 +17,11 @@ const FENCED = /^\ufeff?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n([\s\
 /** Nested brackets cost the parser a call each. */
 const NESTING_MAX = 64
 
-/** A text without a front matter is all body. */
-export function parseFront(text: string): Front {
-  const [whole, front = '', body = ''] = FENCED.exec(text) ?? []
-  if (whole === undefined) return { fields: {}, body: text }
-  return { ...parseYaml(front), body }
-}
-
 /** How much YAML one reader takes: what a stranger sends must not hold a host for long. */
 export class YamlBudget {
   #left = SESSION_BUNDLE_YAML_MAX_BYTES
 
+  /** A text without a front matter is all body. */
   front(text: string): Front {
     const [whole, front = '', body = ''] = FENCED.exec(text) ?? []
     if (whole === undefined) return { fields: {}, body: text }

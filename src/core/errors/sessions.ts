@@ -10,6 +10,15 @@ export const sessionErrors = {
     hint: () =>
       'Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model, where the host runs. To try it without a key: resolve run agent -i task=Try -i model=scripted/example.json',
   },
+  model_missing: {
+    kind: 'environment',
+    http: 501,
+    exit: 10,
+    message: (d: { resolver: string; problem: string }) =>
+      `The resolver "${d.resolver}" needs a model, and ${d.problem}.`,
+    hint: () =>
+      'Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model, where the host runs. To try it without a key: resolve run agent -i task=Try -i model=scripted/example.json',
+  },
   session_unknown: {
     kind: 'user',
     http: 404,
@@ -82,17 +91,18 @@ export const sessionErrors = {
     kind: 'user',
     http: 422,
     exit: 5,
-    message: (d: { budget: number; spent: number }) =>
-      `The LLM sessions used up the budget of the instance: about ${d.spent.toFixed(4)} of ${d.budget} US dollars.`,
-    hint: () => 'What was done so far is kept. "resolve instance retry" with a higher --budget-usd starts again.',
+    message: (d: { budget: number; spent: number; unit: 'US dollars' | 'tokens' }) =>
+      `The LLM sessions used up the budget of the instance: ${d.unit === 'tokens' ? d.spent : `about ${d.spent.toFixed(4)}`} of ${d.budget} ${d.unit}.`,
+    hint: () =>
+      'What was done so far is kept. "resolve instance retry" with a higher --budget-usd or --budget-tokens starts again.',
   },
   budget_too_high: {
     kind: 'user',
     http: 422,
     exit: 5,
-    message: (d: { budget: number; ceiling: number }) =>
-      `A budget of ${d.budget} US dollars is more than the ${d.ceiling} that the operator allows.`,
-    hint: () => 'Ask for less, or raise RESOLVE_BUDGET_USD where the instance is created.',
+    message: (d: { budget: number; ceiling: number; unit: string; variable: string }) =>
+      `A budget of ${d.budget} ${d.unit} is more than the ${d.ceiling} that the operator allows.`,
+    hint: ({ variable }) => `Ask for less, or raise ${variable} where the instance is created.`,
   },
   session_answer_invalid: {
     kind: 'environment',

@@ -41,6 +41,8 @@ export interface CreateRequest {
   labels?: Labels
   /** What its LLM sessions may cost together, in US dollars; default: RESOLVE_BUDGET_USD, else no limit. */
   budget_usd?: number
+  /** How many tokens they may use together; default: RESOLVE_BUDGET_TOKENS, else no limit. */
+  budget_tokens?: number
   /** Default: docker where the manifest has a container, local otherwise. */
   executor?: Executor | 'auto'
   /**
@@ -55,7 +57,8 @@ export interface CreateRequest {
 }
 
 /** What is changed when an instance is run again; all else is as before. */
-export interface RetryRequest extends Pick<CreateRequest, 'executor' | 'host' | 'instance_id' | 'budget_usd'> {
+export interface RetryRequest
+  extends Pick<CreateRequest, 'executor' | 'host' | 'instance_id' | 'budget_usd' | 'budget_tokens'> {
   /** Fields of the input. Secret ones must be among them. */
   input?: Payload
   name?: string | null

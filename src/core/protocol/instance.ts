@@ -17,12 +17,28 @@ import {
   time,
 } from '../schema/schema.ts'
 import { form, type Payload, payload } from './form.ts'
-import { budgetUsd, SESSION_KINDS, sessionUsage } from './session/session.ts'
+import { budgetTokens, budgetUsd, SESSION_KINDS, sessionUsage } from './session/session.ts'
 import { STATUSES } from './status.ts'
 import type { WorkspaceRepo } from './workspace.ts'
 
 /** A random id; it also names a directory, and is safe to print on a terminal. */
 export const INSTANCE_ID_PATTERN = '^[0-9a-f]{12}$'
+
+/** What the LLM sessions of an instance may use together; the bound that is reached first counts. */
+export interface BudgetRequest {
+  /** In US dollars. */
+  budget_usd?: number
+  budget_tokens?: number
+}
+
+/** Only the bounds that are there. */
+export function budgetIn(from: { budget_usd?: number | undefined; budget_tokens?: number | undefined }): BudgetRequest {
+  const { budget_usd, budget_tokens } = from
+  return {
+    ...(budget_usd === undefined ? {} : { budget_usd }),
+    ...(budget_tokens === undefined ? {} : { budget_tokens }),
+  }
+}
 
 /** Written to `config.json`, read by the resolver (spec, InstanceConfig; R43). */
 export interface InstanceConfig {
@@ -49,6 +65,10 @@ export interface InstanceConfig {
   budget_usd?: number
   /** What those of earlier workers cost, as they told it. */
   spent_usd?: number
+  /** How many tokens its LLM sessions may use together; absent where there is no such budget. */
+  budget_tokens?: number
+  /** How many those of earlier workers used, as they told it. */
+  spent_tokens?: number
   sub_container_token: string
   /** The address of the git server; absent where there is none. */
   platform_url?: string
@@ -218,6 +238,9 @@ export const instanceRecord = named(
       }),
     ),
     budget_usd: optional(nullable(budgetUsd('What the LLM sessions may cost together; null for no budget'))),
+    budget_tokens: optional(
+      nullable(budgetTokens('How many tokens the LLM sessions may use together; null for no such budget')),
+    ),
     pending_inputs: count({ description: 'The number of open input requests' }),
     created_at: time(),
     updated_at: time(),

@@ -18,7 +18,7 @@ import type { EventEnvelope } from './event.ts'
 import { type Payload, payload } from './form.ts'
 import { type Actor, instanceId, type Labels, labels, scheduleOrigin } from './instance.ts'
 import { manifest } from './manifest.ts'
-import { budgetUsd } from './session/session.ts'
+import { budgetTokens, budgetUsd } from './session/session.ts'
 import { type WorkspacePlan, workspacePlan } from './workspace.ts'
 
 export const EXECUTORS = ['local', 'docker'] as const
@@ -60,6 +60,7 @@ export const creationRecord = object(
     secret_fields: optional(listOf(text())),
     /** What its LLM sessions may cost together, in US dollars. Absent where there is no budget. */
     budget_usd: optional(budgetUsd('What the LLM sessions may cost together')),
+    budget_tokens: optional(budgetTokens('How many tokens the LLM sessions may use together')),
     executor: oneOf(EXECUTORS),
     /** What the resolver's container_setup adds to its worker's environment (R44, R45). */
     environment: anyObject<string>({ additionalProperties: text() }),

@@ -8,7 +8,7 @@ import { identify, isSameProcess, type ProcessIdentity } from '../files/process-
 import { SCHEDULE_GRACE_MS } from '../limits.ts'
 import type { ScheduleOutcome } from '../protocol/api/schedule.ts'
 import type { Payload } from '../protocol/form.ts'
-import type { InstanceRecord, ScheduleOrigin } from '../protocol/instance.ts'
+import { budgetIn, type InstanceRecord, type ScheduleOrigin } from '../protocol/instance.ts'
 import { nameTakenOver } from '../protocol/names.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { newInstanceId } from '../store/home.ts'
@@ -26,6 +26,7 @@ export interface SchedulePlatform {
     instance_id: string
     schedule: ScheduleOrigin
     budget_usd?: number
+    budget_tokens?: number
   }): Promise<unknown>
   /** Undefined for an instance that does not exist. */
   recordOf(id: string): Promise<InstanceSeen | undefined>
@@ -279,10 +280,10 @@ export class ScheduleRunner {
       if (isLate && tooLate !== undefined && one.catch_up === 'none') {
         return { outcome: 'missed', instance_id: null, detail: tooLate }
       }
-      const { id, name, resolver, input, budget_usd } = one
+      const { id, name, resolver, input } = one
       await this.#platform.create({
         ...{ resolver, input, instance_id },
-        ...(budget_usd === undefined ? {} : { budget_usd }),
+        ...budgetIn(one),
         name: nameTakenOver(name),
         schedule: { id, name, due_at },
       })

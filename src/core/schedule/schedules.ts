@@ -1,10 +1,12 @@
 /** Adds, lists, pauses and removes the schedules of a home (R72). The platform calls it; {@link file://./runner.ts} runs them. */
+
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError } from '../errors.ts'
 import { SCHEDULES_MAX } from '../limits.ts'
 import { nearestDetail } from '../primitives/nearest.ts'
 import type { NewSchedule, Schedule } from '../protocol/api/schedule.ts'
 import type { Form, Payload } from '../protocol/form.ts'
+import { budgetIn } from '../protocol/instance.ts'
 import { isScheduleName, SCHEDULE_NAME_MAX_CHARS, SCHEDULE_NAME_RULE } from '../protocol/names.ts'
 import { localTimezone, nextDue, requireDueTimes } from './due-times.ts'
 import { changeSchedules, type KeptSchedule, readSchedules } from './schedule-file.ts'
@@ -34,7 +36,7 @@ export async function addSchedule(
   resolvers: ResolverCheck,
   now = new Date(),
 ): Promise<Schedule> {
-  const { cron, resolver, input, name, catch_up = 'none', timezone = localTimezone(), budget_usd } = request
+  const { cron, resolver, input, name, catch_up = 'none', timezone = localTimezone() } = request
   // The command line of this machine comes here without passing the schema of the API.
   if (name !== undefined && !isScheduleName(name))
     throw fail('schedule_invalid', {
@@ -51,7 +53,7 @@ export async function addSchedule(
     const kept: KeptSchedule = {
       ...{ id: randomBytes(6).toString('hex'), name: name ?? freeName(resolver, schedules) },
       ...{ cron, timezone, resolver, input, catch_up, paused: false },
-      ...(budget_usd === undefined ? {} : { budget_usd }),
+      ...budgetIn(request),
       ...{ created_at: now.toISOString(), created_by: createdBy, next_at: null, last: null },
       ...{ started: 0, skipped: 0, missed: 0, failed: 0 },
       ...{ handled_until: now.toISOString(), last_instance_id: null, claim: null },

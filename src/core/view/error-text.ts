@@ -13,7 +13,7 @@ export function settingHint(error: { code: string } | null): string | undefined 
 
 const SETTINGS: Readonly<Record<string, (() => ResolveError) | undefined>> = {
   repo_auth_failed: () => fail('repo_auth_failed', { repo: '', url: '', has_token: false }),
-  budget_exceeded: () => fail('budget_exceeded', { budget: 0, spent: 0 }),
+  budget_exceeded: () => fail('budget_exceeded', { budget: 0, spent: 0, unit: 'tokens' }),
   sessions_missing: () => fail('sessions_missing', { session: '' }),
   session_model_unknown: () => fail('session_model_unknown', { session: '', problem: '' }),
 }

@@ -1,9 +1,11 @@
 /** What the LLM sessions of an instance used, for records, documents and people. Pure. */
-import type { InstanceRecord } from '../protocol/instance.ts'
+import type { BudgetRequest, InstanceRecord } from '../protocol/instance.ts'
 import type { SessionKind } from '../protocol/session/session.ts'
 import type { Story } from './story.ts'
 
-export type Spending = Required<Pick<InstanceRecord, 'usage' | 'cost_usd' | 'session_kinds' | 'budget_usd'>>
+export type Spending = Required<
+  Pick<InstanceRecord, 'usage' | 'cost_usd' | 'session_kinds' | 'budget_usd' | 'budget_tokens'>
+>
 
 export function spendingOf({ creation, spending }: Story): Spending {
   return {
@@ -11,15 +13,26 @@ export function spendingOf({ creation, spending }: Story): Spending {
     cost_usd: spending?.cost_usd ?? null,
     session_kinds: spending?.kinds ?? [],
     budget_usd: creation.budget_usd ?? null,
+    budget_tokens: creation.budget_tokens ?? null,
   }
+}
+
+/** `5 US dollars, 200000 tokens`; undefined without a budget. */
+export function budgetText({ budget_usd: usd, budget_tokens: tokens }: BudgetRequest): string | undefined {
+  const bounds = [
+    ...(usd === undefined ? [] : [`${usd} US dollars`]),
+    ...(tokens === undefined ? [] : [`${tokens} tokens`]),
+  ]
+  return bounds.length === 0 ? undefined : bounds.join(', ')
 }
 
 /** `1234 tokens, $0.0210 of $5.00`; undefined where there was no session. What was not live is said in words. */
 export function spendingText(story: Story): string | undefined {
-  const { usage, cost_usd, session_kinds, budget_usd } = spendingOf(story)
+  const { usage, cost_usd, session_kinds, budget_usd, budget_tokens } = spendingOf(story)
   const budget = budget_usd === null ? '' : ` of a budget of ${dollars(budget_usd)}`
   if (usage === null) return undefined
-  const tokens = `${usage.input_tokens + usage.output_tokens} tokens`
+  const ofTokens = budget_tokens === null ? '' : ` of a budget of ${budget_tokens}`
+  const tokens = `${usage.input_tokens + usage.output_tokens} tokens${ofTokens}`
   const isFree = session_kinds.every((kind) => kind !== 'live')
   const known = cost_usd === null ? ', at a price that is not known' : `, about ${dollars(cost_usd)}${budget}`
   const cost = isFree ? '' : known

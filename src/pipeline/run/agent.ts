@@ -30,11 +30,7 @@ export async function runAgent(
   const asked = given === undefined ? askedOf(run, execution) : { text: given }
   if ('problem' in asked) return failed(asked.problem)
   const isGate = isOn(node.attributes, 'goal_gate') && !hasProse(run, execution)
-  const statusPath = join(run.ctx.config.workspace_path, '.pipeline', dir, 'status.json')
-  const statusShown = run.options.answers === undefined && hasTools ? statusPath : undefined
-  await rm(statusPath, { force: true })
-  await mkdir(join(statusPath, '..'), { recursive: true })
-
+  const use = `${placeOf(execution)}!${attempt}`
   const reply = await replyTo(run, execution, dir)
   if (reply !== undefined) {
     const before = preambleOf(execution, fidelityOf(execution))
@@ -44,9 +40,10 @@ export async function runAgent(
     return withResponse(execution, verdictOf(reply.text, undefined, isGate, reply.status), reply.text)
   }
 
+  const statusShown = hasTools ? await statusPathFor(run, dir, use, attempt) : undefined
   const fidelity = fidelityOf(execution)
   const thread = fidelity === 'full' ? await threadFor(run, execution) : undefined
-  const session = thread?.session ?? (await openSession(run, execution, `${placeOf(execution)}!${attempt}`, node.id))
+  const session = thread?.session ?? (await openSession(run, execution, use, node.id))
   run.view.session(execution, session.id)
   const isFollowUp = thread !== undefined && thread.turns > 0
   const preamble = isFollowUp ? '' : preambleOf(execution, fidelity)
@@ -78,6 +75,18 @@ export async function runAgent(
   } catch (error) {
     return ofFailure(error, signal)
   }
+}
+
+/** Empty before the session begins, and left as it is where one that was cut goes on: what it wrote then counts. */
+async function statusPathFor({ ctx, walks }: Run, dir: string, use: string, attempt: number): Promise<string> {
+  const folder = join(ctx.config.workspace_path, '.pipeline', dir, ...(attempt === 1 ? [] : [`attempt-${attempt}`]))
+  const path = join(folder, 'status.json')
+  if (!walks.log.knows(`status ${use}`)) {
+    await rm(path, { force: true, recursive: true })
+    await mkdir(folder, { recursive: true })
+    nameIn(walks.log, 'status', use, plainName(dir))
+  }
+  return path
 }
 
 /** Ends of a session that are of the node; others are of the run, such as a budget that is used up or a missing key. */

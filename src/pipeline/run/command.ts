@@ -1,6 +1,7 @@
 /** The handler `tool`: a shell command in the working directory, or in a sandbox (docs/pipelines.md, Nodes). */
 
 import { isObject } from '../../core/primitives/is-object.ts'
+import { ResolveError } from '../../sdk/index.ts'
 import { runCommand } from '../../sessions/tools/run-command.ts'
 import { listOf } from '../check/rules.ts'
 import { failed, type Outcome } from '../engine/outcome.ts'
@@ -22,6 +23,8 @@ interface Printed {
   code: number | null
   stdout: string
   stderr: string
+  /** Why it was not run. */
+  refused?: string
 }
 
 export async function runTool(run: Run, execution: Execution, dir: string): Promise<Outcome> {
@@ -35,7 +38,8 @@ export async function runTool(run: Run, execution: Execution, dir: string): Prom
       ? await (isOn(execution.node.attributes, 'sandbox') ? runInSandbox : runHere)(run, execution, command)
       : { code: reply.status === undefined || reply.status === 'success' ? 0 : 1, stdout: reply.text, stderr: '' }
   execution.signal.throwIfAborted()
-  const { code, stdout, stderr } = printed
+  const { code, stdout, stderr, refused } = printed
+  if (refused !== undefined) return failed(refused)
   await run.files.write(dir, 'output.txt', stderr === '' ? stdout : `${stdout}\n[stderr]\n${stderr}`)
   const updates = updatesOf(stdout, isOn(execution.node.attributes, 'parse_json'))
   if (code === 0) return { status: 'success', context_updates: updates }
@@ -83,6 +87,7 @@ async function runHere(run: Run, execution: Execution, command: string): Promise
     command,
     cwd: run.ctx.workingDirectory,
     mark: `${placeOf(execution)} ${process.pid}`,
+    isOfResolver: true,
     resolveDir: process.env['RESOLVE_DIR'] ?? '',
     sink: out,
     errors: err,
@@ -94,11 +99,23 @@ async function runHere(run: Run, execution: Execution, command: string): Promise
 }
 
 async function runInSandbox(run: Run, execution: Execution, command: string): Promise<Printed> {
-  await using sandbox = await run.ctx.sandbox()
-  const { exitCode, stdout, stderr } = await sandbox.exec(['sh', '-c', command], {
-    environment: environmentOf(execution),
-  })
-  return { code: exitCode, stdout, stderr }
+  const { signal } = execution
+  try {
+    await using sandbox = await run.ctx.sandbox()
+    signal.throwIfAborted()
+    // The sandbox is removed, and with it what runs in it.
+    const stopped = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    })
+    const done = sandbox.exec(['sh', '-c', command], { environment: environmentOf(execution) })
+    done.catch(() => undefined)
+    const { exitCode, stdout, stderr } = await Promise.race([done, stopped])
+    return { code: exitCode, stdout, stderr }
+  } catch (error) {
+    const isOfSandbox = error instanceof ResolveError && ['sandbox_refused', 'sandbox_lost'].includes(error.code)
+    if (!isOfSandbox || signal.aborted) throw error
+    return { code: null, stdout: '', stderr: '', refused: error.message }
+  }
 }
 
 /** The end of what was printed, as text without control characters that terminals obey. */

@@ -1,4 +1,5 @@
 /** Executes one node: its attempts within its time, its events and files, and what it must have written (docs/pipelines.md, Retries). */
+import type { Stats } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,7 +9,7 @@ import { durationOf, isOn, textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
 import { perform } from './perform.ts'
 import type { Run } from './run-parts.ts'
-import { attributeOf, labelOf } from './texts.ts'
+import { attributeOf, expanded, labelOf } from './texts.ts'
 
 /** Handlers that do nothing a person would look for. */
 const QUIET: readonly (string | undefined)[] = ['start', 'exit', 'conditional']
@@ -19,9 +20,12 @@ export async function executeNode(run: Run, execution: Execution): Promise<Outco
   const isQuiet = QUIET.includes(handler)
   const dir = isQuiet ? '' : run.files.directoryOf(execution)
   const index = run.view.begin(execution, dir)
-  if (!isQuiet) run.ctx.progress(labelOf(node))
+  if (!isQuiet) run.ctx.progress(expanded(labelOf(node), execution))
   const begun = performance.now()
-  const outcome = await withinTime(run, execution, (own) => ladder(run, own, dir))
+  const outcome = await withinTime(run, execution, (own) => ladder(run, own, dir)).catch((error: unknown) => {
+    if (!run.ctx.signal.aborted) run.view.cut(execution)
+    throw error
+  })
   const { attempts = 1 } = outcome
   const duration_ms = Math.round(performance.now() - begun)
   if (!isQuiet) await run.files.write(dir, 'status.json', `${JSON.stringify(shown(outcome), undefined, 2)}\n`)
@@ -48,13 +52,12 @@ function shown({ thread: _, ...outcome }: Outcome): Record<string, unknown> {
 
 async function ladder(run: Run, execution: Execution, dir: string): Promise<Outcome> {
   const { scope, node, signal } = execution
+  const stampBefore = await stampOf(run, execution)
   for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted()
     run.view.attempt(execution)
-    const begun = Date.now()
     const raw = await perform(run, execution, dir, attempt)
-    const outcome = await afterMustWrite(run, execution, raw, begun)
-    // Random delays would keep a run from being the same again; branches that wait for one provider are spread by their number.
+    const outcome = await afterMustWrite(run, execution, raw, stampBefore)
     const after = afterAttempt(scope.flow.graph, node, attempt, outcome, Math.random())
     if (after.kind === 'final') return attempt === 1 ? after.outcome : { ...after.outcome, attempts: attempt }
     const reason = outcome.failure_reason ?? outcome.notes ?? 'asked for by the node'
@@ -91,25 +94,43 @@ async function withinTime(
   }
 }
 
-/** A file that the node was to write: it is there, is newer than the attempt, and is not blank. */
-async function afterMustWrite(run: Run, execution: Execution, outcome: Outcome, begun: number): Promise<Outcome> {
+function mustWrite({ ctx }: Run, execution: Execution): { path: string; full: string } | undefined {
   const path = attributeOf(execution, 'must_write')
-  if (path === undefined || !isGood(outcome.status) || run.options.answers?.kind === 'rule') return outcome
-  const full = isAbsolute(path) ? path : join(run.ctx.workingDirectory, path)
-  const problem = await missing(full, begun)
+  if (path === undefined) return undefined
+  return { path, full: isAbsolute(path) ? path : join(ctx.workingDirectory, path) }
+}
+
+/** Of the file that the node is to write: another one after it is another file, or was written. Times of files are coarse, so all of them count. */
+async function stampOf(run: Run, execution: Execution): Promise<string | undefined> {
+  const file = mustWrite(run, execution)
+  return file === undefined ? undefined : stampIn(await lstat(file.full).catch(() => undefined))
+}
+
+function stampIn(found: Stats | undefined): string {
+  return found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeMs} ${found.ctimeMs}`
+}
+
+/** A file that the node was to write: it is there, was written since the node began, and is not blank. */
+async function afterMustWrite(
+  run: Run,
+  execution: Execution,
+  outcome: Outcome,
+  stampBefore: string | undefined,
+): Promise<Outcome> {
+  const file = mustWrite(run, execution)
+  if (file === undefined || !isGood(outcome.status) || run.options.answers?.kind === 'rule') return outcome
+  const { path, full } = file
+  const problem = await missing(full, stampBefore)
   return problem === undefined
     ? outcome
     : { ...outcome, status: 'retry', failure_reason: `"${execution.node.id}" must write ${path}, which ${problem}.` }
 }
 
-/** Files have times of a coarser clock. */
-const COARSE_MS = 20
-
-async function missing(path: string, since: number): Promise<string | undefined> {
+async function missing(path: string, stampBefore: string | undefined): Promise<string | undefined> {
   const found = await lstat(path).catch(() => undefined)
   if (found === undefined) return 'is not there'
   if (!found.isFile()) return 'is no file'
-  if (found.mtimeMs < since - COARSE_MS) return 'was not written'
+  if (stampIn(found) === stampBefore) return 'was not written'
   const file = await open(path)
   try {
     const bytes = Buffer.alloc(64 * 1024)

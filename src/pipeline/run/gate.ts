@@ -1,13 +1,11 @@
 /** The handler `wait.human`: a question whose choices are the edges (docs/pipelines.md, Nodes). */
-import { mkdir, rename, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { responseFile } from '../../core/protocol/coordination.ts'
 import { form, select, textarea } from '../../sdk/index.ts'
 import { failed, type Outcome } from '../engine/outcome.ts'
 import { acceleratorOf, plainLabel } from '../engine/select-edge.ts'
 import { durationOf, textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
 import { nameIn, placeOf, plainName } from './node-files.ts'
+import { answerByFile, askPerson } from './question.ts'
 import { replyTo } from './replies.ts'
 import type { Run } from './run-parts.ts'
 import { attributeOf, expanded, labelOf } from './texts.ts'
@@ -89,7 +87,7 @@ async function asked(
   isText: boolean,
   attempt: number,
 ): Promise<Answer> {
-  const { node, signal } = execution
+  const { node } = execution
   const id = nameIn(run.walks.log, 'ask', `${placeOf(execution)}!${attempt}`, plainName(node.id))
   const limit = durationOf(textOf(node.attributes, 'timeout') ?? '', 1_000)
   const byDefault = defaultOf(execution, choices)
@@ -98,9 +96,8 @@ async function asked(
   if (isOpenEnded && !isText) options.push({ value: TOO_LATE, label: 'No answer' })
   const fields = isText
     ? form({ text: textarea({ label: 'Answer', required: true }) })
-    : form({ choice: select({ label: 'Choice', options }) })
+    : form({ choice: select({ label: 'Choice', options, required: true }) })
   run.view.waiting(execution, true)
-  run.questions.push(id)
   run.view.emit(execution, 'interview_started', { request_id: id })
   let isLate = false
   // A question stays open until it is answered: after its time the pipeline answers it itself, by the file that anybody could write.
@@ -111,13 +108,11 @@ async function asked(
           isLate = true
           run.view.emit(execution, 'interview_timeout', { request_id: id })
           const payload = isText ? { text: byDefault?.value ?? TOO_LATE } : { choice: byDefault?.value ?? TOO_LATE }
-          answerByFile(id, payload).catch((error: unknown) =>
-            run.ctx.log(`The default of "${id}": ${String(error)}`, 'warn'),
-          )
+          answerByFile(run, id, payload)
         }, limit)
   try {
-    const payload = await run.ctx.requestInput(id, prompt, fields)
-    signal.throwIfAborted()
+    const closing = isText ? { text: TOO_LATE } : { choice: options.at(-1)?.value ?? '' }
+    const payload = await askPerson(run, execution, { id, prompt, form: fields, closing })
     const said = payload[isText ? 'text' : 'choice']
     const text = typeof said === 'string' ? said : ''
     run.view.emit(execution, 'interview_completed', { request_id: id, label: text.slice(0, RESPONSE_MAX_CHARS) })
@@ -128,13 +123,6 @@ async function asked(
     clearTimeout(timer)
     run.view.waiting(execution, false)
   }
-}
-
-async function answerByFile(id: string, payload: Record<string, string>): Promise<void> {
-  const path = join(process.env['RESOLVE_DIR'] ?? '', responseFile(id))
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(`${path}.new`, JSON.stringify(payload))
-  await rename(`${path}.new`, path)
 }
 
 /** Named by target, key or label. */

@@ -27,8 +27,18 @@ export class NodeFiles {
 }
 
 /** A name that is unique among those of its kind, and the same for the same use, also after a pause. */
-export function nameIn(log: OutcomeLog, kind: 'dir' | 'ask' | 'session', use: string, wanted: string): string {
+export function nameIn(
+  log: OutcomeLog,
+  kind: 'dir' | 'ask' | 'session' | 'status',
+  use: string,
+  wanted: string,
+): string {
   return log.nameFor(`${kind} ${use}`, `${kind}/${wanted}`).slice(kind.length + 1)
+}
+
+/** Ids of the questions that were asked, also before a pause. */
+export function questionsOf(log: OutcomeLog): string[] {
+  return log.names().flatMap((name) => (name.startsWith('ask/') ? [name.slice('ask/'.length)] : []))
 }
 
 /** Names one execution of a node in a run. */

@@ -7,6 +7,7 @@ import { failed, type Outcome, STATUSES } from '../engine/outcome.ts'
 import { textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
 import { nameIn, placeOf, plainName } from './node-files.ts'
+import { askPerson } from './question.ts'
 import type { Run } from './run-parts.ts'
 import { keyOf } from './run-view.ts'
 import { labelOf } from './texts.ts'
@@ -57,8 +58,8 @@ async function asked(run: Run, execution: Execution): Promise<NodeReply> {
   const options = [...new Set([...STATUSES, ...labels])].slice(0, 50)
   const id = nameIn(run.walks.log, 'ask', `simulate ${placeOf(execution)}`, `simulate-${plainName(node.id)}`)
   run.view.waiting(execution, true)
-  const fields = { outcome: select({ label: 'Ends as', options, default: 'success' }) }
-  const { outcome } = await run.ctx.requestInput(id, `How does "${labelOf(node)}" end?`, form(fields))
-  run.view.waiting(execution, false)
+  const fields = form({ outcome: select({ label: 'Ends as', options, default: 'success' }) })
+  const question = { id, prompt: `How does "${labelOf(node)}" end?`, form: fields, closing: { outcome: 'skipped' } }
+  const { outcome } = await askPerson(run, execution, question).finally(() => run.view.waiting(execution, false))
   return { text: JSON.stringify({ outcome }), status: undefined }
 }

@@ -42,6 +42,4 @@ export interface Run {
   replies: Map<string, number>
   /** When the run has to be over, of the process's monotonic clock in milliseconds. */
   endsAt: number | undefined
-  /** Ids of the questions that were asked. */
-  questions: string[]
 }

@@ -64,6 +64,10 @@ export class RunView {
   readonly #active = new Set<string>()
   #iteration = 0
   #executions = 0
+  readonly #added = new Set<string>()
+  /** How long earlier processes ran. */
+  elapsedBefore = 0
+  readonly #begun = performance.now()
   #timer: NodeJS.Timeout | undefined
 
   constructor(ctx: PipelineContext, pipeline: string) {
@@ -73,6 +77,7 @@ export class RunView {
 
   /** The nodes of a pipeline that is about to run: of the run itself, or of a child. */
   add({ flow, id }: Scope): void {
+    this.#added.add(keyOf(id, ''))
     for (const node of flow.graph.nodes.values()) {
       const key = keyOf(id, node.id)
       if (this.#nodes.has(key)) continue
@@ -84,7 +89,7 @@ export class RunView {
         attempts: 0,
       })
     }
-    this.write()
+    this.#soon()
   }
 
   /** The number of the execution, from 1. */
@@ -95,7 +100,7 @@ export class RunView {
     view.status = 'running'
     view.started_at = new Date().toISOString()
     view.attempts = 0
-    view.dirs = [...(view.dirs ?? []).filter((one) => one !== dir), dir].slice(-KEPT)
+    if (dir !== '') view.dirs = [...(view.dirs ?? []).filter((one) => one !== dir), dir].slice(-KEPT)
     delete view.reason
     this.#active.add(keyOf(scope.id, node.id))
     this.#soon()
@@ -123,6 +128,14 @@ export class RunView {
     if (usd === null) return
     const view = this.#of(execution)
     view.cost_usd = (view.cost_usd ?? 0) + usd
+  }
+
+  /** It was ended before it had an outcome: other branches decided, or the time of a node around it is over. */
+  cut(execution: Execution): void {
+    const { scope, node } = execution
+    this.#active.delete(keyOf(scope.id, node.id))
+    Object.assign(this.#of(execution), { status: 'skipped', reason: 'It was ended before it was done.' })
+    this.#soon()
   }
 
   end(execution: Execution, outcome: Outcome, durationMs: number): void {
@@ -164,7 +177,8 @@ export class RunView {
       view.visits += 1
       this.#settle(view, outcome)
     }
-    const { nodes, edges } = state
+    const { nodes, edges, elapsed_ms: elapsed } = state
+    if (typeof elapsed === 'number') this.elapsedBefore = elapsed
     for (const [key, view] of this.#nodes) {
       const before = isObject(nodes) && Object.hasOwn(nodes, key) ? (nodes[key] as Partial<NodeView>) : {}
       for (const name of KEPT_OF_NODES) if (before[name] !== undefined) Object.assign(view, { [name]: before[name] })
@@ -212,6 +226,7 @@ export class RunView {
       nodes: Object.fromEntries(this.#nodes),
       edges: [...this.#edges.values()],
       iteration: this.#iteration,
+      elapsed_ms: Math.round(this.elapsedBefore + performance.now() - this.#begun),
     })
   }
 
@@ -223,6 +238,8 @@ export class RunView {
   }
 
   #of({ scope, node }: Pick<Execution, 'scope' | 'node'>): NodeView {
+    // A child's nodes are shown when it begins.
+    if (!this.#added.has(keyOf(scope.id, ''))) this.add(scope)
     const view = this.#viewOf(keyOf(scope.id, node.id), labelOf(node))
     view.handler ??= scope.flow.handlers.get(node.id)
     return view

@@ -64,7 +64,8 @@ function contextOf(walks: Walks, execution: Execution, { graph }: Flow): Record<
   const goal = textOf(graph.attributes, 'goal')
   if (goal !== undefined) {
     const inChild: Execution = { ...execution, state: { ...state, context } }
-    context['graph.goal'] = walks.expand(inChild, goal)
+    const own = walks.expand(inChild, goal)
+    Object.assign(context, { goal: own, 'graph.goal': own })
   }
   return context
 }

@@ -68,6 +68,16 @@ export class OutcomeLog {
     return name
   }
 
+  /** Whether a name was asked for, also before a pause. */
+  knows(use: string): boolean {
+    return this.#names.has(use)
+  }
+
+  /** In the order in which they were asked for. */
+  names(): readonly string[] {
+    return [...this.#names.values()]
+  }
+
   close(): void {
     closeSync(this.#file)
   }

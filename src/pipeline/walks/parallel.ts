@@ -25,14 +25,20 @@ export async function runParallel(walks: Walks, execution: Execution): Promise<O
   }
   const branches = starts.map((at) => {
     const own: Scope = { ...scope, id: branchScope(scope, state, at), bounds, before }
-    return { at, own, ...standingOf(walks, own, { at, context: state.context }) }
+    return { at, own, begin: { at, context: state.context } }
   })
   const results = new Map<string, BranchResult>()
   const isEnough = () => isDecided(node, starts.length, [...results.values()])
   // Those that ended before count in the order in which they did, until they decided.
-  const open = branches.filter(({ step }) => step.kind === 'run')
-  for (const { at, step } of branches.toSorted((one, other) => (one.readAt ?? 0) - (other.readAt ?? 0)))
-    if (step.kind === 'end' && !isEnough()) results.set(at, resultOf(at, endedOf(step)))
+  const read = branches
+    .filter(({ own }) => walks.log.of(own.id).length > 0)
+    .map((branch) => ({ branch, ...standingOf(walks, branch.own, branch.begin) }))
+    .toSorted((one, other) => (one.readAt ?? 0) - (other.readAt ?? 0))
+  for (const { branch, step } of read)
+    if (step.kind === 'end' && !isEnough()) results.set(branch.at, resultOf(branch.at, endedOf(step)))
+  const standings = new Map(read.map(({ branch, step, readAt }) => [branch, { step, readAt }]))
+  // A context is copied when its branch begins: there may be many, and it may be large.
+  const open = branches.filter((branch) => standings.get(branch)?.step.kind !== 'end')
 
   await sideBySide({
     most: Math.max(1, integerOf(node.attributes, 'max_parallel') ?? MAX_PARALLEL),
@@ -44,7 +50,7 @@ export async function runParallel(walks: Walks, execution: Execution): Promise<O
       return {
         run(until) {
           walks.onBranch?.(execution, branch.at, undefined)
-          return walkOn(walks, branch.own, branch, until)
+          return walkOn(walks, branch.own, standings.get(branch) ?? standingOf(walks, branch.own, branch.begin), until)
         },
         ended(end: Ended) {
           const result = resultOf(branch.at, end)

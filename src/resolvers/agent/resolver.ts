@@ -20,7 +20,7 @@ import { createPull } from '../change/pull.ts'
 import { INSTRUCTIONS } from './instructions.ts'
 import { progressTool } from './progress.ts'
 import { type Report, readReport } from './report.ts'
-import { type Change, changeOf, commitAll, openNew, type WorkTree } from './work-tree.ts'
+import { type Change, changeOf, commitAll, FILE_MAX_BYTES, openNew, type WorkTree } from './work-tree.ts'
 
 let session: Session | undefined
 /** What consumers said before the session was open. */
@@ -156,23 +156,33 @@ type AgentContext = Pick<Context, 'instanceId' | 'workspace' | 'signal' | 'phase
   params: { delivery_mode?: string | undefined }
 }
 
-function reviewOf({ text }: Report, { stat }: Change, cost: number): string {
+function reviewOf({ text }: Report, change: Change, cost: number): string {
   const isLong = text.length > REPORT_SHOWN_CHARS
   const shown = isLong ? `${text.slice(0, REPORT_SHOWN_CHARS)}… (summary.md has the rest)` : text
   const spent = cost === 0 ? '' : `\n\nThe model has cost about $${cost.toFixed(2)}.`
-  return `${shown}\n\n${stat === '' ? 'Nothing was changed.' : stat}${spent}`
+  return `${shown}\n\n${change.stat === '' ? 'Nothing was changed.' : change.stat}${leftOut(change)}${spent}`
 }
+
+/** A person expects what the model says it made. */
+function leftOut({ leftOut: names }: Change): string {
+  if (names.length === 0) return ''
+  const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
+  const named = names.slice(0, NAMED_MAX).map((name) => JSON.stringify(name))
+  return `\n\nLeft out, because larger than ${FILE_MAX_BYTES / 1024 ** 2} MiB: ${named.join(', ')}${more}.`
+}
+
+const NAMED_MAX = 10
 
 /** Again after a pause: what was committed or opened already stays as it is. */
 async function deliver(ctx: AgentContext, tree: WorkTree, report: Report, change: Change) {
   const { params, signal } = ctx
   ctx.phase('delivering')
   ctx.artifact('file', 'summary.md')
-  if (change.stat === '') return `${report.text}\n\nNothing was changed.`
+  if (change.stat === '') return `${report.text}\n\nNothing was changed.${leftOut(change)}`
   if (change.patch !== undefined) ctx.artifact('file', 'change.diff')
   const commit = await commitAll(tree, report, signal)
   const [repo] = ctx.workspace
-  const done = `${report.text}\n\nCommitted ${commit.slice(0, 10)} on ${tree.branch}.`
+  const done = `${report.text}${leftOut(change)}\n\nCommitted ${commit.slice(0, 10)} on ${tree.branch}.`
   if (repo === undefined || params.delivery_mode === 'commit') return `${done}${whereItIs(ctx, change)}`
 
   const isPromoted = params.delivery_mode === 'promote'

@@ -2,7 +2,7 @@
  * The directory in which the agent works: its change against the commit that the work began at, and the commit of that change. A clone, or a
  * new repository where the input names none. Its content is not trusted: git runs no hooks, filters of differences or other programs of it.
  */
-import { copyFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { copyFile, lstat, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runProgram } from '../change/run-program.ts'
@@ -20,10 +20,14 @@ export interface Change {
   stat: string
   /** What `git apply` reads; undefined where it is too large to be shown. */
   patch: Uint8Array | undefined
+  /** Files that are too large to be delivered. */
+  leftOut: readonly string[]
 }
 
 const PATCH_MAX_BYTES = 64 * 1024 * 1024
 const FILES_SHOWN = 30
+/** Git hosts take no larger files, and git fails at a difference of gigabytes. */
+export const FILE_MAX_BYTES = 100 * 1024 * 1024
 
 const NEW_BRANCH = 'main'
 
@@ -41,17 +45,25 @@ export async function changeOf(tree: WorkTree, signal: AbortSignal): Promise<Cha
     const index = join(scratch, 'index')
     await copyFile(join(tree.path, '.git', 'index'), index).catch(() => {})
     const env = { ...process.env, GIT_INDEX_FILE: index }
-    await addAll(tree.path, signal, env)
+    const leftOut = await addAll(tree.path, signal, env)
     const after = await git(tree.path, ['write-tree'], signal, env)
     const before = tree.start ?? (await git(tree.path, ['hash-object', '-t', 'tree', '/dev/null'], signal))
     const diff = (...args: string[]) =>
       git(tree.path, ['diff', '--no-color', '--no-ext-diff', '--no-textconv', ...args, before, after, '--'], signal)
     const file = join(scratch, 'patch')
-    await diff('--binary', '--full-index', `--output=${file}`)
-    const { size } = await stat(file)
+    const isWhole = await diff('--binary', '--full-index', `--output=${file}`).then(
+      () => true,
+      () => {
+        signal.throwIfAborted()
+        // The model committed what is too large for git's memory.
+        return false
+      },
+    )
+    const size = isWhole ? (await stat(file)).size : Infinity
     return {
       stat: size === 0 ? '' : await diff('--stat=100', `--stat-count=${FILES_SHOWN}`),
       patch: size > PATCH_MAX_BYTES ? undefined : await readFile(file),
+      leftOut,
     }
   } finally {
     await rm(scratch, { recursive: true, force: true })
@@ -91,12 +103,32 @@ async function identityOf({ path }: WorkTree, signal: AbortSignal): Promise<stri
   return known === '' ? ['-c', 'user.name=resolve', '-c', 'user.email=resolve@localhost'] : []
 }
 
-/** A directory that git can't add, such as a repository without commits, is left out; the rest is added. */
-async function addAll(path: string, signal: AbortSignal, env?: NodeJS.ProcessEnv): Promise<void> {
-  await git(path, ['add', '--all', '--ignore-errors'], signal, env).catch((error: unknown) => {
-    signal.throwIfAborted()
-    if (exitCodeOf(error) !== 1) throw error
-  })
+/** A directory that git can't add, such as a repository without commits, is left out, and so are files that are too large; the rest is added. */
+async function addAll(path: string, signal: AbortSignal, env?: NodeJS.ProcessEnv): Promise<string[]> {
+  const large = await largeOnes(path, signal, env)
+  const scratch = await mkdtemp(join(tmpdir(), 'resolve-agent-'))
+  try {
+    const chosen = join(scratch, 'paths')
+    await writeFile(chosen, ['.', ...large.map((one) => `:(exclude,literal)${one}`)].join('\0'))
+    const words = ['add', '--all', '--ignore-errors', `--pathspec-from-file=${chosen}`, '--pathspec-file-nul']
+    await git(path, words, signal, env).catch((error: unknown) => {
+      signal.throwIfAborted()
+      if (exitCodeOf(error) !== 1) throw error
+    })
+    return large
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+async function largeOnes(path: string, signal: AbortSignal, env?: NodeJS.ProcessEnv): Promise<string[]> {
+  const listed = await git(path, ['ls-files', '-z', '--others', '--modified', '--exclude-standard'], signal, env)
+  const large: string[] = []
+  for (const name of new Set(listed.split('\0'))) {
+    const found = name === '' ? undefined : await lstat(join(path, name)).catch(() => undefined)
+    if (found?.isFile() === true && found.size > FILE_MAX_BYTES) large.push(name)
+  }
+  return large
 }
 
 function exitCodeOf(error: unknown): unknown {

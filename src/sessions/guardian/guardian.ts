@@ -8,7 +8,7 @@ import {
   GUARDIAN_TASKS_MAX,
   GUARDIAN_TASKS_WARNING,
 } from '../../core/limits.ts'
-import { commandLine, endProcess, type Process, processesOf } from './processes.ts'
+import { commandLine, endProcess, type Process, processesOf, RESOLVER_COMMAND } from './processes.ts'
 import { countTasks, isTestRunner, largestGroups } from './tasks.ts'
 
 export interface GuardedCall {
@@ -115,7 +115,12 @@ export class Guardian {
   /** Ends test runners that a call left behind, with their descendants. */
   #endOrphans(processes: readonly Process[]): GuardianNote[] {
     const orphans = processes.filter(
-      (one) => one.call !== undefined && !this.#alive.has(one.call) && isTestRunner(one) && one.pid !== process.pid,
+      (one) =>
+        one.call !== undefined &&
+        !one.call.startsWith(RESOLVER_COMMAND) &&
+        !this.#alive.has(one.call) &&
+        isTestRunner(one) &&
+        one.pid !== process.pid,
     )
     if (orphans.length === 0) return []
     for (const one of withDescendants(orphans, processes)) endProcess(one.pid, 'SIGKILL')

@@ -16,6 +16,9 @@ export interface Process {
   helper: string | undefined
 }
 
+/** Begins the mark of a command that the resolver itself runs: no tool call, and so no orphan of one. */
+export const RESOLVER_COMMAND = 'resolver '
+
 /** The processes of a helper, which runs sessions beside a resolver without the SDK, carry it too. */
 export const HELPER_MARK = 'RESOLVE_HELPER'
 

@@ -3,8 +3,9 @@
  * a mode of the provider, so that it is the same with every protocol. {@link file://./../session.ts} opens it.
  */
 import { fail } from '../../core/errors.ts'
-import { SESSION_SCHEMA_MAX_BYTES } from '../../core/limits.ts'
+import { JSON_MAX_DEPTH, SESSION_SCHEMA_MAX_BYTES } from '../../core/limits.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
+import { isWithinDepth } from '../../core/primitives/json-depth.ts'
 
 export type Read = { value: unknown } | { problem: string }
 
@@ -36,6 +37,7 @@ export async function openSchema(session: string, schema: unknown): Promise<Answ
     read(output) {
       const found = valueIn(output)
       if (found === undefined) return { problem: 'it is no JSON' }
+      if (!isWithinDepth(found.value, JSON_MAX_DEPTH)) return { problem: `it is nested deeper than ${JSON_MAX_DEPTH}` }
       if (fits(found.value)) return found
       const [first] = fits.errors ?? []
       return { problem: `${first?.instancePath || 'it'} ${first?.message ?? 'does not fit'}` }
@@ -48,9 +50,18 @@ export function mend({ demand }: AnswerSchema, problem: string): string {
   return `Your answer does not fit: ${problem}. ${demand}`
 }
 
+/** Without a pattern over the whole: a model can be made to answer with what would hold one for hours. */
+function blockIn(output: string): string | undefined {
+  const fence = /```(?:json)?[ \t\r]*\n/.exec(output)
+  if (fence === null) return undefined
+  const from = fence.index + fence[0].length
+  const to = output.indexOf('```', from)
+  return to === -1 ? undefined : output.slice(from, to)
+}
+
 /** The JSON of an answer: all of it, what stands in a code block, or what stands between the first and the last brace. */
 function valueIn(output: string): { value: unknown } | undefined {
-  const block = /```(?:json)?\s*\n(.*?)\n\s*```/s.exec(output)?.[1]
+  const block = blockIn(output)
   const from = output.search(/[{[]/)
   const to = Math.max(output.lastIndexOf('}'), output.lastIndexOf(']'))
   const between = from === -1 || to < from ? undefined : output.slice(from, to + 1)

@@ -3,9 +3,11 @@
  * transcript. What a stream gave before it broke is dropped.
  */
 import { type AssistantModelMessage, jsonSchema, type ModelMessage, streamText, type ToolSet, tool } from 'ai'
-import { SESSION_TOOL_INPUT_MAX_BYTES } from '../../core/limits.ts'
+import { JSON_MAX_DEPTH, SESSION_TOOL_INPUT_MAX_BYTES } from '../../core/limits.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
+import { isWithinDepth } from '../../core/primitives/json-depth.ts'
 import type { SessionUsage } from '../../core/protocol/session/session.ts'
+import { TOO_DEEP } from '../provider/bounded-calls.ts'
 import type { Model } from '../provider/model.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { ToolCall } from '../transcript/lines.ts'
@@ -124,18 +126,27 @@ function partsOf({ content }: AssistantModelMessage): Parts {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   // Providers refuse an input that is no object when it is sent back; one that is too large would be paid again with each step.
   const parts = content.map((part) =>
-    part.type === 'tool-call' && (!isObject(part.input) || isTooLarge(part.input)) ? { ...part, input: {} } : part,
+    part.type === 'tool-call' && (!isObject(part.input) || isTooDeep(part.input) || isTooLarge(part.input))
+      ? { ...part, input: {} }
+      : part,
   )
   return parts.filter((part) => part.type !== 'text' || part.text !== '')
 }
 
 function callOf(part: { toolCallId: string; toolName: string; input: unknown; error?: unknown }): ToolCall {
   const call = { id: part.toolCallId, tool: part.toolName, input: part.input }
+  if (part.input === TOO_DEEP || isTooDeep(part.input))
+    return { ...call, input: {}, fault: `Not run: the input is nested deeper than ${JSON_MAX_DEPTH}.` }
   if (isTooLarge(part.input))
     return { ...call, input: {}, fault: `Not run: the input has more than ${SESSION_TOOL_INPUT_MAX_BYTES} bytes.` }
   if (isObject(part.input)) return call
   const said = part.error instanceof Error ? part.error.message.slice(0, 500) : ''
   return { ...call, input: {}, fault: `The input is no JSON object. ${said}`.trim() }
+}
+
+/** Before anything else looks at it: each further look is a call for each level. */
+function isTooDeep(input: unknown): boolean {
+  return !isWithinDepth(input, JSON_MAX_DEPTH)
 }
 
 function isTooLarge(input: unknown): boolean {

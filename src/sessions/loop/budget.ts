@@ -1,11 +1,12 @@
 /**
- * What the sessions of an instance may cost together. Each call of a model takes its place here first, with the most that it may cost, so
+ * What the sessions of an instance may use together. Each call of a model takes its place here first, with the most that it may use, so
  * that sessions side by side are over the budget by one step at most. {@link file://./ask-again.ts} asks it.
  */
 import { fail } from '../../core/errors.ts'
 import { SESSION_OUTPUT_LEAST_TOKENS } from '../../core/limits.ts'
-import { NO_USAGE } from '../../core/protocol/session/session.ts'
+import { NO_USAGE, tokensOf } from '../../core/protocol/session/session.ts'
 import type { Model } from '../provider/model.ts'
+import type { Spent } from '../transcript/spent.ts'
 import type { Answer } from './ask-model.ts'
 
 export interface BudgetPlace {
@@ -14,18 +15,42 @@ export interface BudgetPlace {
   leave(answer?: Answer): void
 }
 
+/** One bound of the budget. */
+interface Purse {
+  limit: number
+  spent: number
+  /** The most that the calls under way may use. */
+  reserved: number
+  unit: 'US dollars' | 'tokens'
+  /** What a request and an answer of so many tokens use. */
+  of(model: Model, input: number, output: number): number
+  /** What an answer used. */
+  paid(model: Model, answer: Answer): number
+  /** How long an answer may be for this rest. */
+  affordable(model: Model, context: number, rest: number): number
+}
+
 export class Budget {
-  readonly usd: number
-  #spent: number
-  /** The most that the calls under way may cost. */
-  #reserved = 0
-  #isOver = false
+  readonly #purses: readonly Purse[]
+  #over: Purse | undefined
   #changed = Promise.withResolvers<void>()
 
-  /** `spent`: by the processes of this instance before. */
-  constructor(usd: number, spent: number) {
-    this.usd = usd
-    this.#spent = spent
+  /** Without a number there is no such bound. `spent`: by the processes of this instance before. */
+  constructor({ usd, tokens }: { usd: number | undefined; tokens: number | undefined }, spent: Spent) {
+    const inDollars: Omit<Purse, 'limit'> = {
+      ...{ spent: spent.usd, reserved: 0, unit: 'US dollars', of: costOf, affordable: affordableTokens },
+      paid: (model, { usage }) => model.price(usage) ?? 0,
+    }
+    const inTokens: Omit<Purse, 'limit'> = {
+      ...{ spent: spent.tokens, reserved: 0, unit: 'tokens' },
+      of: (_, input, output) => input + output,
+      paid: (_, { usage }) => tokensOf(usage),
+      affordable: (_, context, rest) => Math.max(SESSION_OUTPUT_LEAST_TOKENS, Math.floor(rest - context)),
+    }
+    this.#purses = [
+      ...(usd === undefined ? [] : [{ ...inDollars, limit: usd }]),
+      ...(tokens === undefined ? [] : [{ ...inTokens, limit: tokens }]),
+    ]
   }
 
   /**
@@ -35,31 +60,43 @@ export class Budget {
   async enter(model: Model, context: number, wanted: number, signal: AbortSignal): Promise<BudgetPlace> {
     for (;;) {
       signal.throwIfAborted()
-      const rest = this.usd - this.#spent
-      if (this.#isOver || rest <= 0) throw fail('budget_exceeded', { budget: this.usd, spent: this.#spent })
-      const whole = costOf(model, context, wanted)
-      if (whole <= rest - this.#reserved) return this.#take(model, wanted, whole, false)
-      if (this.#reserved === 0) {
-        const affordable = affordableTokens(model, context, rest)
-        const tokens = Math.min(wanted, affordable)
-        return this.#take(model, tokens, costOf(model, context, tokens), tokens < wanted)
-      }
+      const over = this.#over ?? this.#purses.find((one) => restOf(one) <= 0)
+      if (over !== undefined) throw fail('budget_exceeded', { budget: over.limit, spent: over.spent, unit: over.unit })
+      const short = this.#purses.filter((one) => one.of(model, context, wanted) > restOf(one) - one.reserved)
+      if (short.length === 0) return this.#take(model, context, wanted)
+      if (short.every(({ reserved }) => reserved === 0)) return this.#takeRest(model, context, wanted)
       await orAborted(this.#changed.promise, signal)
     }
   }
 
-  #take(model: Model, maxOutputTokens: number, cost: number, isCut: boolean): BudgetPlace {
-    this.#reserved += cost
+  /** Nothing else may use up the rest: the answer is as long as it pays for. */
+  #takeRest(model: Model, context: number, wanted: number): BudgetPlace {
+    const affordable = this.#purses.map((one) => one.affordable(model, context, restOf(one)))
+    const least = Math.min(...affordable)
+    const by = this.#purses[affordable.indexOf(least)]
+    return this.#take(model, context, Math.min(wanted, least), least < wanted ? by : undefined)
+  }
+
+  /** `by`: what cuts the answer. */
+  #take(model: Model, context: number, maxOutputTokens: number, by?: Purse): BudgetPlace {
+    const reserved = this.#purses.map((one) => one.of(model, context, maxOutputTokens))
+    for (const [at, one] of this.#purses.entries()) one.reserved += reserved[at] ?? 0
     const leave = (answer?: Answer) => {
-      this.#reserved = Math.max(0, this.#reserved - cost)
-      this.#spent += answer === undefined ? 0 : (model.price(answer.usage) ?? 0)
+      for (const [at, one] of this.#purses.entries()) {
+        one.reserved = Math.max(0, one.reserved - (reserved[at] ?? 0))
+        one.spent += answer === undefined ? 0 : one.paid(model, answer)
+      }
       // The rest was not enough for the answer: another call would only be cut again.
-      if (isCut && answer?.finish === 'length') this.#isOver = true
+      if (answer?.finish === 'length') this.#over ??= by
       this.#changed.resolve()
       this.#changed = Promise.withResolvers<void>()
     }
     return { maxOutputTokens, leave }
   }
+}
+
+function restOf({ limit, spent }: Purse): number {
+  return limit - spent
 }
 
 /** How long an answer may be for this money, after a request of `context` tokens. */

@@ -26,14 +26,14 @@ export async function runOpenCalls(parts: CallParts, turn: number): Promise<void
 }
 
 async function runCall(parts: CallParts, turn: number, call: ToolCall, maxBytes: number): Promise<void> {
-  const { transcript, toolbox, lock, signal } = parts
+  const { transcript, toolbox, lock, reading, signal } = parts
   const tool = toolbox.tools.get(call.tool)
   const problem = problemOf(call, tool, [...toolbox.tools.keys()])
   if (tool === undefined || problem !== undefined)
     return await answer(parts, turn, call, mistaken(problem ?? ''), maxBytes, 0)
   const hasBegun = transcript.history.begun.has(call.id)
   if (hasBegun && tool.effect !== 'reads') return await answer(parts, turn, call, mistaken(INTERRUPTED), maxBytes, 0)
-  const leave = tool.effect === 'reads' ? () => {} : await lock.enter(signal)
+  const leave = await (tool.effect === 'reads' ? reading : lock).enter(signal)
   try {
     const notes = parts.guardian.check({ session: parts.session, tool: call.tool, input: call.input, cwd: toolbox.cwd })
     for (const { rule, action, detail } of notes)
@@ -85,12 +85,15 @@ function shown(directory: string, { text, image }: ToolOutput): { text: string; 
 
 function problemOf(call: ToolCall, tool: Tool | undefined, names: readonly string[]): string | undefined {
   if (call.fault !== undefined) return call.fault
-  if (tool === undefined) return `There is no tool "${call.tool}". There are: ${names.join(', ')}.`
+  if (tool === undefined)
+    return `There is no tool "${call.tool.slice(0, NAME_SHOWN_CHARS)}". There are: ${names.join(', ')}.`
   if (!isObject(call.input)) return 'The input is no object.'
   if (tool.isForeign === true) return undefined
   const path = misfit(tool.input as Schema, call.input)
   return path === undefined ? undefined : `The input does not fit at ${path}: see the schema of "${call.tool}".`
 }
+
+const NAME_SHOWN_CHARS = 100
 
 const INTERRUPTED =
   'Interrupted: the process ended while this call ran. It may have had all, some or none of its effect. Look before you call it again.'

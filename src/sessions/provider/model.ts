@@ -3,6 +3,7 @@ import type { LanguageModel, streamText } from 'ai'
 import { fail } from '../../core/errors.ts'
 import { SESSION_WINDOW_TOKENS } from '../../core/limits.ts'
 import type { SessionKind, SessionUsage } from '../../core/protocol/session/session.ts'
+import { boundedCalls } from './bounded-calls.ts'
 import { priceOf, windowOf } from './price.ts'
 import { type Place, recordedModel } from './recorded.ts'
 import { scriptedModel } from './script.ts'
@@ -73,7 +74,7 @@ export async function openModel(asked: ModelWish): Promise<Model> {
   return {
     id,
     kind: 'live',
-    language: await clientOf(wish, apiKey, baseUrl),
+    language: boundedCalls(await clientOf(wish, apiKey, baseUrl)),
     options: OPTIONS[wish.provider] ?? {},
     window: windowOf(wish.provider, wish.model) ?? SESSION_WINDOW_TOKENS,
     takesImages: wish.provider !== 'openai-compatible',
@@ -89,7 +90,11 @@ const OPTIONS: Partial<Record<Provider, ProviderOptions>> = {
   openai: { openai: { store: false } },
 }
 
-async function clientOf({ provider, model }: Wish, apiKey: string, baseUrl: string): Promise<LanguageModel> {
+async function clientOf(
+  { provider, model }: Wish,
+  apiKey: string,
+  baseUrl: string,
+): Promise<Parameters<typeof boundedCalls>[0]> {
   const { url, headers } = readBaseUrl(baseUrl, provider)
   const common = {
     apiKey,

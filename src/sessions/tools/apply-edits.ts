@@ -1,4 +1,5 @@
 /** Exact edits of a text: pure. Nothing is guessed; a text that is not found, or found twice, is a problem that says so. */
+import { TOOL_EDIT_PLACES_MAX, TOOL_READ_FILE_MAX_BYTES } from '../../core/limits.ts'
 
 export interface Edit {
   old_string: string
@@ -24,6 +25,10 @@ export function applyEdits(text: string, edits: readonly Edit[]): Edited {
     if (old === '') return { problem: `${which} is empty.` }
     if (old === by) return { problem: `${which} and new_string are equal.` }
     const found = occurrences(before, old)
+    if (places.length + found.length > TOOL_EDIT_PLACES_MAX)
+      return {
+        problem: `${which} is in the file too often. At most ${TOOL_EDIT_PLACES_MAX} places are changed at once.`,
+      }
     if (found.length === 0) return { problem: `${which} is not in the file. ${hintFor(before, old)}` }
     if (found.length > 1 && !replace_all)
       return {
@@ -31,6 +36,9 @@ export function applyEdits(text: string, edits: readonly Edit[]): Edited {
       }
     for (const from of found) places.push({ from, to: from + old.length, by })
   }
+  const length = places.reduce((sum, { from, to, by }) => sum + by.length - (to - from), before.length)
+  if (length > TOOL_READ_FILE_MAX_BYTES)
+    return { problem: `it would have ${length} characters, and at most ${TOOL_READ_FILE_MAX_BYTES} can be written.` }
   places.sort((a, b) => a.from - b.from)
   let after = ''
   let end = 0
@@ -45,7 +53,10 @@ export function applyEdits(text: string, edits: readonly Edit[]): Edited {
 
 function occurrences(text: string, part: string): number[] {
   const found: number[] = []
-  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) found.push(at)
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) {
+    found.push(at)
+    if (found.length > TOOL_EDIT_PLACES_MAX) break
+  }
   return found
 }
 

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TOOL_SHELL_DRAIN_MS, TOOL_SHELL_KILL_MS } from '../../core/limits.ts'
-import { CALL_MARK, endProcess, processesOfCall } from '../guardian/processes.ts'
+import { CALL_MARK, endProcess, processesOfCall, RESOLVER_COMMAND } from '../guardian/processes.ts'
 import type { OutputSink } from './output-sink.ts'
 
 export interface CommandOptions {
@@ -13,6 +13,8 @@ export interface CommandOptions {
   cwd: string
   /** Unique in the worker. */
   mark: string
+  /** The resolver itself runs it: no tool call, and so no orphan of one. */
+  isOfResolver?: boolean
   resolveDir: string
   sink: Pick<OutputSink, 'push'>
   /** Where the output of errors goes. Default: to `sink` too, in the order in which it was printed. */
@@ -32,7 +34,8 @@ export interface Ended {
 
 /** Throws where the program can't be started. Ends at the exit of the shell: a child in the background may hold the pipe for hours. */
 export async function runCommand(options: CommandOptions): Promise<Ended> {
-  const { command, cwd, mark, resolveDir, sink, errors, environment, limitMs, signal } = options
+  const { command, cwd, resolveDir, sink, errors, environment, limitMs, signal } = options
+  const mark = options.isOfResolver === true ? `${RESOLVER_COMMAND}${options.mark}` : options.mark
   signal.throwIfAborted()
   const env = { ...ownEnvironment(), ...QUIET, ...environment, RESOLVE_DIR: resolveDir, [CALL_MARK]: mark }
   // One pipe for both: what was printed stays in its order.

@@ -1,7 +1,7 @@
 /** The tool skill: instructions for kinds of work, which the model reads when it needs them (docs/sessions.md, Skills). */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { parseFront } from '../../core/bundles/front-matter.ts'
+import { YamlBudget } from '../../core/bundles/front-matter.ts'
+import { Tree } from '../../core/bundles/tree.ts'
 import { SKILL_DESCRIPTION_MAX_CHARS, SKILL_FILE_MAX_BYTES, SKILLS_MAX } from '../../core/limits.ts'
 import { object, type Static, text } from '../../core/schema/schema.ts'
 import { mistaken, type Tool, told } from './tool.ts'
@@ -9,16 +9,19 @@ import { mistaken, type Tool, told } from './tool.ts'
 export interface Skill {
   name: string
   description: string
-  /** The directory of its SKILL.md. */
+  /** The directory of its SKILL.md, without links. */
   directory: string
+  /** The directory that was named, or the bundle: its links lead nowhere else. */
+  root: string
 }
 
 /** The skills below these directories: `<directory>/SKILL.md`, or one in each folder of it. The first of a name counts. */
 export function findSkills(directories: readonly string[]): Skill[] {
   const found = new Map<string, Skill>()
-  for (const directory of directories.map((one) => resolve(one))) {
-    for (const place of isFile(join(directory, FILE)) ? [directory] : foldersIn(directory)) {
-      const skill = readSkill(place)
+  const yaml = new YamlBudget()
+  for (const tree of directories.map((one) => new Tree(resolve(one)))) {
+    for (const folder of tree.isFile(FILE) ? [''] : tree.names('')) {
+      const skill = readSkill(tree, folder, yaml)
       if (skill !== undefined && !found.has(skill.name) && found.size < SKILLS_MAX) found.set(skill.name, skill)
     }
   }
@@ -39,8 +42,10 @@ export function skillTool(skills: readonly Skill[]): Tool {
       const skill = findByName(skills, name)
       if (skill === undefined)
         return mistaken(`There is no skill "${name}". There are: ${skills.map((one) => one.name).join(', ')}.`)
-      const { body } = parseFront(readFileSync(join(skill.directory, FILE), 'utf8'))
-      return told(`[Its files are in ${skill.directory}]\n${body.trim()}`)
+      const tree = new Tree(skill.root)
+      const content = tree.read(join(tree.within(skill.directory), FILE), SKILL_FILE_MAX_BYTES)
+      if (content === undefined) return mistaken(`The skill "${name}" can't be read any more.`)
+      return told(`[Its files are in ${skill.directory}]\n${new YamlBudget().front(content).body.trim()}`)
     },
   }
 }
@@ -55,31 +60,17 @@ function findByName(skills: readonly Skill[], name: string): Skill | undefined {
 const FILE = 'SKILL.md'
 
 /** Only its name and description go to the model at first. A broken front matter still tells what can be read of it. */
-function readSkill(directory: string): Skill | undefined {
-  const path = join(directory, FILE)
-  if (!isFile(path) || statSync(path).size > SKILL_FILE_MAX_BYTES) return undefined
-  const { fields } = parseFront(readFileSync(path, 'utf8'))
-  const { name = basename(directory), description = '' } = fields
+function readSkill(tree: Tree, folder: string, yaml: YamlBudget): Skill | undefined {
+  const content = tree.read(join(folder, FILE), SKILL_FILE_MAX_BYTES)
+  const found = tree.find(folder)
+  if (content === undefined || found === undefined) return undefined
+  const { fields } = yaml.front(content)
+  const { name = basename(found.path), description = '' } = fields
   if (typeof name !== 'string' || name === '' || typeof description !== 'string') return undefined
   return {
-    name: name.slice(0, 100),
+    name: name.replace(/\s+/g, ' ').slice(0, 100),
     description: description.replace(/\s+/g, ' ').slice(0, SKILL_DESCRIPTION_MAX_CHARS),
-    directory,
+    directory: found.path,
+    root: tree.root,
   }
-}
-
-function foldersIn(directory: string): string[] {
-  try {
-    const entries = readdirSync(directory, { withFileTypes: true })
-    return entries
-      .filter((one) => one.isDirectory())
-      .map((one) => join(directory, one.name))
-      .sort()
-  } catch {
-    return []
-  }
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }

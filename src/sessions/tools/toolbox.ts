@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { wellFormed } from '../../core/primitives/well-formed.ts'
 import { OUTPUTS_DIR } from '../../core/protocol/session/session.ts'
 import type { Redactor } from '../../core/redaction/redact.ts'
 import type { OwnTool, ToolName } from '../contract/contract.ts'
@@ -93,7 +94,7 @@ export class Toolbox {
     const allowed = readOnly ? given.filter(({ name }) => READ_ONLY.includes(name)) : given
     const owns = Object.entries(own).filter(([, one]) => !readOnly || one.readOnly === true)
     this.tools = new Map(
-      [...allowed, ...owns.map(([name, one]) => ownTool(name, one)), ...more].map((one) => [one.name, one]),
+      [...allowed, ...owns.map(([name, one]) => ownTool(name, one)), ...more].map((one) => [one.name, sendable(one)]),
     )
   }
 
@@ -101,6 +102,11 @@ export class Toolbox {
   close(): Promise<void> {
     return this.#shell.close()
   }
+}
+
+/** What a server or a skill says of itself may have been cut within a character. */
+function sendable(tool: Tool): Tool {
+  return { ...tool, description: tool.description.toWellFormed(), input: wellFormed(tool.input) }
 }
 
 function ownTool(name: string, { description, input, readOnly = false, run }: OwnTool): Tool {

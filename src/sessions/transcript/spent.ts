@@ -1,17 +1,37 @@
-/** What the sessions of an instance cost before this process, as their transcripts tell. {@link file://./../main.ts} reads it once. */
+/** What the sessions of an instance used before this process, as their transcripts tell. {@link file://./../main.ts} reads it once. */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { TRANSCRIPT_RESUME_MAX_BYTES } from '../../core/limits.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
-import { isSessionId, SESSIONS_DIR, TRANSCRIPT_FILE } from '../../core/protocol/session/session.ts'
+import {
+  isSessionId,
+  SESSIONS_DIR,
+  sessionUsage,
+  TRANSCRIPT_FILE,
+  tokensOf,
+} from '../../core/protocol/session/session.ts'
+import { fits } from '../../core/schema/fits.ts'
+
+export interface Spent {
+  usd: number
+  tokens: number
+}
 
 /** `dir`: the path of `.resolve`. What can't be read counts nothing: its own session refuses it. */
-export function spentBefore(dir: string): number {
+export function spentBefore(dir: string): Spent {
   const place = join(dir, SESSIONS_DIR)
-  return namesIn(place)
-    .filter(isSessionId)
-    .reduce((sum, id) => sum + spentIn(join(place, id, TRANSCRIPT_FILE)), 0)
+  return sumOf(
+    namesIn(place)
+      .filter(isSessionId)
+      .map((id) => spentIn(join(place, id, TRANSCRIPT_FILE))),
+  )
 }
+
+function sumOf(all: readonly Spent[]): Spent {
+  return all.reduce((sum, { usd, tokens }) => ({ usd: sum.usd + usd, tokens: sum.tokens + tokens }), NOTHING)
+}
+
+const NOTHING: Spent = { usd: 0, tokens: 0 }
 
 function namesIn(place: string): string[] {
   try {
@@ -21,22 +41,27 @@ function namesIn(place: string): string[] {
   }
 }
 
-function spentIn(path: string): number {
-  return textOf(path)
-    .split('\n')
-    .filter((line) => line.includes('"cost_usd":'))
-    .reduce((sum, line) => sum + costOf(line), 0)
+function spentIn(path: string): Spent {
+  return sumOf(
+    textOf(path)
+      .split('\n')
+      .filter((line) => line.includes('"cost_usd":'))
+      .map(spentBy),
+  )
 }
 
 /** A line of an agent repeats what the agent's own transcript has. */
-function costOf(line: string): number {
+function spentBy(line: string): Spent {
   try {
     const value: unknown = JSON.parse(line)
-    if (!isObject(value) || (value['type'] !== 'step' && value['type'] !== 'compaction')) return 0
-    const cost = value['cost_usd']
-    return typeof cost === 'number' && cost > 0 ? cost : 0
+    if (!isObject(value) || (value['type'] !== 'step' && value['type'] !== 'compaction')) return NOTHING
+    const { cost_usd: cost, usage } = value
+    return {
+      usd: typeof cost === 'number' && cost > 0 ? cost : 0,
+      tokens: fits(sessionUsage, usage) ? tokensOf(usage) : 0,
+    }
   } catch {
-    return 0
+    return NOTHING
   }
 }
 

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, isDiskFull } from '../../core/errors.ts'
 import { TRANSCRIPT_RESUME_MAX_BYTES } from '../../core/limits.ts'
 import { backoffMs } from '../../core/primitives/backoff.ts'
+import { wellFormed } from '../../core/primitives/well-formed.ts'
 import { OUTPUTS_DIR, TRANSCRIPT_FILE, transcriptLine } from '../../core/protocol/session/session.ts'
 import type { Redactor } from '../../core/redaction/redact.ts'
 import { fits } from '../../core/schema/fits.ts'
@@ -79,7 +80,8 @@ export class Transcript {
   /** As {@link append}, for a process that is about to end. Throws the system's error; then nothing was appended. */
   appendNow<T extends LineType>(type: T, data: LineOf[T]): void {
     const at = new Date().toISOString()
-    const line = this.redactor.value({ seq: this.#seq + 1, at, type, ...data }) as unknown as Line
+    const told = this.redactor.value({ seq: this.#seq + 1, at, type, ...data }) as unknown as Line
+    const line = whole(told, JSON.stringify(told))
     this.#write(Buffer.from(`${JSON.stringify(line)}\n`))
     if (DURABLE.includes(type)) fs.fdatasyncSync(this.#fd)
     this.#seq += 1
@@ -116,13 +118,18 @@ export class Transcript {
     try {
       const line: unknown = JSON.parse(text)
       if (!fits(transcriptLine, line)) return false
-      this.history.apply(line as unknown as Line)
+      this.history.apply(whole(line as unknown as Line, text))
       this.#seq = line.seq
       return true
     } catch {
       return false
     }
   }
+}
+
+/** As it may be sent: JSON writes half a character as an escape, and nothing else that begins so. */
+function whole(line: Line, text: string): Line {
+  return text.includes('\\ud') ? wellFormed(line) : line
 }
 
 const FULL_RETRY_MIN_MS = 50

@@ -1,7 +1,9 @@
 /** Flags that several commands share. */
+
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { nearest } from '../../core/primitives/nearest.ts'
+import { type BudgetRequest, budgetIn } from '../../core/protocol/instance.ts'
 import { STATUSES, type Status } from '../../core/protocol/status.ts'
 import { usage } from '../output/command-error.ts'
 
@@ -32,10 +34,16 @@ export const labelFlag = Flags.string({
   description: 'a label to find the instance by; repeat it for each',
 })
 
-export const budgetFlag = Flags.string({
-  helpValue: 'USD',
-  description: 'what its LLM sessions may cost together, such as 2.50 (default: RESOLVE_BUDGET_USD, else no limit)',
-})
+export const budgetFlags = {
+  'budget-usd': Flags.string({
+    helpValue: 'USD',
+    description: 'what its LLM sessions may cost together, such as 2.50 (default: RESOLVE_BUDGET_USD, else no limit)',
+  }),
+  'budget-tokens': Flags.string({
+    helpValue: 'N',
+    description: 'how many tokens its LLM sessions may use together (default: RESOLVE_BUDGET_TOKENS, else no limit)',
+  }),
+}
 
 export const jsonlFlag = {
   jsonl: Flags.boolean({
@@ -93,10 +101,15 @@ export function toStatuses(given: readonly string[] | undefined): Status[] | und
     })
 }
 
-/** Parses `--budget-usd`. Throws `usage` for what is no amount. */
-export function parseBudget(text: string | undefined): { budget_usd?: number } {
-  if (text === undefined) return {}
-  const budget_usd = /^\d{1,7}(?:\.\d{1,6})?$/.test(text.trim()) ? Number(text) : 0
-  if (budget_usd === 0) throw usage(`--budget-usd: "${text}" is no amount of US dollars; write 5 or 0.50.`)
-  return { budget_usd }
+/** Parses `--budget-usd` and `--budget-tokens`. Throws `usage` for what is no amount. */
+export function parseBudget(flags: {
+  'budget-usd'?: string | undefined
+  'budget-tokens'?: string | undefined
+}): BudgetRequest {
+  const { 'budget-usd': usd, 'budget-tokens': tokens } = flags
+  const budget_usd = usd === undefined ? undefined : /^\d{1,7}(?:\.\d{1,6})?$/.test(usd.trim()) ? Number(usd) : 0
+  if (budget_usd === 0) throw usage(`--budget-usd: "${usd}" is no amount of US dollars; write 5 or 0.50.`)
+  const budget_tokens = tokens === undefined ? undefined : /^\d{1,12}$/.test(tokens.trim()) ? Number(tokens) : 0
+  if (budget_tokens === 0) throw usage(`--budget-tokens: "${tokens}" is no number of tokens; write 200000.`)
+  return budgetIn({ budget_usd, budget_tokens })
 }

@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import type { Executor } from '../../core/protocol/journal.ts'
 import { BaseCommand, type Described, type FlagsOf } from '../command/base-command.ts'
-import { budgetFlag, executorFlag, followFlags, inputFlags, labelFlag } from '../command/flags.ts'
+import { budgetFlags, executorFlag, followFlags, inputFlags, labelFlag } from '../command/flags.ts'
 import { requireName } from '../command/require-name.ts'
 import { beforeFollowing } from '../command/signals.ts'
 import { type GatherOptions, gatherInput } from '../input/gather-input.ts'
@@ -20,7 +20,7 @@ export const beginFlags = {
   executor: executorFlag,
   name: Flags.string({ description: 'a name that people recognise; commands take it in place of the id' }),
   label: labelFlag,
-  'budget-usd': budgetFlag,
+  ...budgetFlags,
   record: Flags.string({
     helpValue: 'F',
     description: 'write the answers of its models to F; RESOLVE_LLM_MODEL=recorded/F gives them again',
@@ -97,6 +97,7 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
       'on-input': flags['on-input'],
       timeout: flags.timeout,
       'budget-usd': flags['budget-usd'],
+      'budget-tokens': flags['budget-tokens'],
       record: flags.record,
     }
     return [

@@ -26,6 +26,8 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_LLM_MODEL: 'passed to resolvers in their config: which model to use, such as provider/model',
   RESOLVE_LLM_BASE_URL: 'passed to resolvers in their config: the address of the LLM provider',
   RESOLVE_BUDGET_USD: 'what the LLM sessions of an instance may cost: the default, and the most (default: no limit)',
+  RESOLVE_BUDGET_TOKENS:
+    'how many tokens the LLM sessions of an instance may use: the default, and the most (default: no limit)',
   RESOLVE_SECRET_KEY_FILE: 'the file with the key of secrets (default: secret.key in the home)',
   RESOLVE_GIT_PROVIDER: 'passed to resolvers in their config: the kind of git host',
   RESOLVE_GIT_BASE_URL: 'passed to resolvers in their config: the address of the git host',

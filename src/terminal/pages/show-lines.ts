@@ -3,7 +3,7 @@
 import type { JournalEvent } from '../../core/protocol/journal.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { errorText } from '../../core/view/error-text.ts'
-import { spendingText } from '../../core/view/spending.ts'
+import { budgetText, spendingText } from '../../core/view/spending.ts'
 import { queueSentence, reasonText, STATUS_WORDS, standingWord } from '../../core/view/status-words.ts'
 import { isPauseWord, pendingRequests, REQUESTS_WITHDRAWN, type Story } from '../../core/view/story.ts'
 import { localText } from '../../core/view/time-words.ts'
@@ -28,7 +28,8 @@ export function showLines(output: Output, story: Story, events: readonly Journal
   if (creation.parent_id !== null) lines.push(`  repeats   ${cleanLine(creation.parent_id)}`)
   const from = creation.schedule
   if (from !== undefined) lines.push(`  schedule  ${cleanLine(from.name)}, due ${from.due_at}`)
-  if (creation.budget_usd !== undefined) lines.push(`  budget    ${creation.budget_usd} US dollars for LLM sessions`)
+  const budget = budgetText(creation)
+  if (budget !== undefined) lines.push(`  budget    ${budget} for LLM sessions`)
   const spent = spendingText(story)
   if (spent !== undefined) lines.push(`  sessions  ${spent}`)
   if (story.queue != null) lines.push(`  queue     ${queueSentence(story.queue)}`)

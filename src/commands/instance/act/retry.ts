@@ -2,7 +2,7 @@
 import * as Flags from '@oclif/core/flags'
 import { fail } from '../../../core/errors.ts'
 import type { InstanceRecord } from '../../../core/index.ts'
-import { withLabels } from '../../../core/protocol/instance.ts'
+import { budgetIn, withLabels } from '../../../core/protocol/instance.ts'
 import { nameTakenOver } from '../../../core/protocol/names.ts'
 import { askAgain, retryInput } from '../../../core/view/retry-input.ts'
 import type { ArgsOf, FlagsOf } from '../../../terminal/command/base-command.ts'
@@ -32,7 +32,7 @@ export default class InstanceRetry extends BeginCommand<typeof InstanceRetry> {
   protected async begin({ session, given }: Begun): Promise<InstanceRecord> {
     const { name, label, edit } = this.flags
     const labels = parseLabels(label)
-    const budget = parseBudget(this.flags['budget-usd'])
+    const budget = parseBudget(this.flags)
     const platform = await this.platform()
     const { creation } = await platform.story(await this.instanceId(this.args.id))
     const resolver = creation.resolver.name
@@ -58,7 +58,7 @@ export default class InstanceRetry extends BeginCommand<typeof InstanceRetry> {
     return await platform.create({
       resolver,
       input,
-      ...(creation.budget_usd === undefined ? {} : { budget_usd: creation.budget_usd }),
+      ...budgetIn(creation),
       ...budget,
       executor: this.executor,
       name: name ?? nameTakenOver(creation.name),

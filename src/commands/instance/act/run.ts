@@ -37,7 +37,7 @@ export default class InstanceRun extends BeginCommand<typeof InstanceRun> {
   /** The new instance; undefined with --dry-run. */
   protected async begin({ session, given }: Begun): Promise<InstanceRecord | undefined> {
     const labels = parseLabels(this.flags.label)
-    const budget = parseBudget(this.flags['budget-usd'])
+    const budget = parseBudget(this.flags)
     const platform = await this.platform()
     const resolver = await this.resolverName()
     const isDry = this.flags['dry-run']

@@ -14,7 +14,11 @@ import {
 export const RESERVED_NAMES = ['platform', 'resolver'] as const // R4
 
 /** R4: capability names that a manifest may use → the one name used everywhere else. */
-export const CAPABILITIES: Readonly<Record<string, string>> = { 'git-server': 'git-server', gitea: 'git-server' }
+export const CAPABILITIES: Readonly<Record<string, string>> = {
+  'git-server': 'git-server',
+  gitea: 'git-server',
+  model: 'model',
+}
 
 /** A NUL would cut the text short on its way into a process. */
 const TEXT = { type: 'string', maxLength: 4096, pattern: '^[^\\u0000]*$' }
@@ -85,7 +89,10 @@ export const MANIFEST_SCHEMA = {
     capabilities_required: {
       type: 'array',
       maxItems: 32,
-      items: { enum: Object.keys(CAPABILITIES), description: 'a capability this platform has: "git-server"' },
+      items: {
+        enum: Object.keys(CAPABILITIES),
+        description: 'a capability this platform has: "git-server" or "model"',
+      },
       description: 'a list of capabilities',
     },
     secrets: {

@@ -1,4 +1,5 @@
 /** Writes `.resolve/config.json`, the only way in which secrets reach a worker, and scrubs it at the end (R43, R45). */
+
 import { randomBytes } from 'node:crypto'
 import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES } from '../../limits.ts'
@@ -8,6 +9,7 @@ import type { Payload } from '../../protocol/form.ts'
 import type { BundleEntry, InstanceConfig } from '../../protocol/instance.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
+import { NO_USAGE, type SessionSpending, tokensOf } from '../../protocol/session/session.ts'
 import type { ClonedRepo, WorkspaceRepo } from '../../protocol/workspace.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 
@@ -23,11 +25,11 @@ export function buildConfig(
   creation: CreationRecord,
   coordination: CoordinationDirectory,
   given: GivenSecrets,
-  spentUsd = 0,
+  spending: SessionSpending | undefined = undefined,
   env: NodeJS.ProcessEnv = process.env,
 ): InstanceConfig {
   const { manifest } = creation.resolver
-  const { budget_usd } = creation
+  const { budget_usd, budget_tokens } = creation
   const token = env['RESOLVE_GIT_HOST_TOKEN'] ?? ''
   return {
     instance_id: creation.instance_id,
@@ -50,7 +52,8 @@ export function buildConfig(
       git_host_token: token,
     },
     llm: { model: env['RESOLVE_LLM_MODEL'] ?? '', base_url: env['RESOLVE_LLM_BASE_URL'] ?? '' },
-    ...(budget_usd === undefined ? {} : { budget_usd, spent_usd: spentUsd }),
+    ...(budget_usd === undefined ? {} : { budget_usd, spent_usd: spending?.cost_usd ?? 0 }),
+    ...(budget_tokens === undefined ? {} : { budget_tokens, spent_tokens: tokensOf(spending?.usage ?? NO_USAGE) }),
     sub_container_token: tokenOn(coordination) ?? randomBytes(32).toString('hex'),
     capabilities: manifest.capabilities_required ?? [],
   }

@@ -121,6 +121,13 @@ export class Ledger {
     if (this.#hidden.size > before) this.#redactor = redactorOf([...this.#hidden])
   }
 
+  /** Why a session was refused for the budget of the instance; null where none was. */
+  get budgetRefusal(): InstanceError | null {
+    const { budget_usd, budget_tokens } = this.story.creation
+    if (budget_usd === undefined && budget_tokens === undefined) return null
+    return this.inbox.turns.budgetRefusal ?? null
+  }
+
   /** The directory of the instance. */
   get directory(): string {
     return dirname(this.#paths.journal)

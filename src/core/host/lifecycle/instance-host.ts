@@ -64,12 +64,7 @@ export class InstanceHost {
     const { creation, spending } = ledger.story
     this.#sealed = new SealedPayloads(parts.home, ledger)
     const credentials = knownSecrets(parts.home, creation.resolver.manifest.secrets)
-    this.#config = buildConfig(
-      creation,
-      this.#coordination,
-      { credentials, input: this.#sealed.input },
-      spending?.cost_usd ?? 0,
-    )
+    this.#config = buildConfig(creation, this.#coordination, { credentials, input: this.#sealed.input }, spending)
     ledger.hide([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination), ...this.#sealed.texts])
     const upstream = { home: parts.home, ledger, tell: (news: News) => this.tell(news), warn: this.#warn }
     this.#upstream = new HostUpstream(upstream)
@@ -367,8 +362,9 @@ export class InstanceHost {
     const completion = ledger.story.completion ?? end.completion
     const resumability = { supportsResume: supportsResume(ledger), hasCheckpoint: hasCheckpoint(this.#coordination) }
     const { sessions_used } = end.result ?? {}
+    const refusal = ledger.budgetRefusal
     await this.#finish((stop) => ({
-      ...decide({ ...end, completion }, stop, resumability),
+      ...decide({ ...end, completion, refusal }, stop, resumability),
       ...(sessions_used === undefined ? {} : { sessions_used }),
     }))
   }

@@ -15,6 +15,8 @@ export interface RunEnd {
   exit: InstanceError
   /** The process did not end by itself: it was killed, ran out of memory, or the machine was started anew (R58). */
   isLost: boolean
+  /** A session was refused for the budget of the instance. */
+  refusal?: InstanceError | null
 }
 
 /** What decides whether a run can be continued. */
@@ -53,8 +55,10 @@ export function decide(end: RunEnd, stop: StopRequest | undefined, resumability:
   if (stop?.kind === 'lifetime' && reported.status !== 'paused') return lifetimeExceeded(reported.output)
   switch (reported.status) {
     case 'completed':
+      if (end.refusal != null) return overBudget(end.refusal, reported)
       return { status: 'completed', output: reported.output, error: null }
     case 'failed':
+      if (end.refusal != null) return overBudget(end.refusal, reported)
       return {
         status: 'failed',
         output: reported.output,
@@ -65,6 +69,12 @@ export function decide(end: RunEnd, stop: StopRequest | undefined, resumability:
     case 'paused':
       return paused(reported, stop, resumability.supportsResume)
   }
+}
+
+/** Whatever a resolver makes of the refusal, the instance did not do all that it set out to do: its output is what was done until then. */
+function overBudget({ code, detail }: InstanceError, { output, error }: Reported): Ending {
+  const own = error === null || error.code === code ? '' : error.detail
+  return { status: 'failed', output, error: { code, detail: own === '' ? detail : `${detail} ${own}` } }
 }
 
 interface Reported {

@@ -18,16 +18,17 @@ import { hasHost, hostState, startBackgroundHost } from '../../host/process/reac
 import { NotifySender } from '../../notify/sender.ts'
 import { type CatalogEntry, isUpload } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
-import type {
-  Actor,
-  DataFile,
-  InputRequest,
-  InstanceRecord,
-  MessageType,
-  RequestStatus,
-  SentMessage,
+import {
+  type Actor,
+  budgetIn,
+  type DataFile,
+  type InputRequest,
+  type InstanceRecord,
+  type MessageType,
+  type RequestStatus,
+  type SentMessage,
+  withLabels,
 } from '../../protocol/instance.ts'
-import { withLabels } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
 import { nameTakenOver } from '../../protocol/names.ts'
@@ -305,7 +306,7 @@ class HomePlatform implements LocalPlatform {
     const { input: again, missing } = retryInput(creation, input)
     if (missing.length > 0) throw fail('form_invalid', askAgain(missing))
     return await this.create({
-      ...(creation.budget_usd === undefined ? {} : { budget_usd: creation.budget_usd }),
+      ...budgetIn(creation),
       ...rest,
       resolver: creation.resolver.name,
       input: again,

@@ -9,6 +9,7 @@ import type { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Preparations } from '../../host/inquiry/preparations.ts'
 import { budgetFrom } from '../../host/launch/budget.ts'
 import { containerOptions } from '../../host/launch/container-launch.ts'
+import { requireModel } from '../../host/launch/required-model.ts'
 import { sealPayload } from '../../host/launch/sealed-payloads.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Payload } from '../../protocol/form.ts'
@@ -31,7 +32,7 @@ export interface PreparedCreation {
   sealed: SealedCreation | undefined
 }
 
-/** The creation record of the instance. Throws `secret_missing`, `budget_too_high`, `schedule_secret`, as {@link admitInput}, and as {@link Preparations.isReady}. */
+/** The creation record of the instance. Throws `secret_missing`, `model_missing`, `budget_too_high`, `schedule_secret`, as {@link admitInput}, and as {@link Preparations.isReady}. */
 export async function prepareCreation(
   { home, inquiries, preparations }: CreationParts,
   entry: CatalogEntry,
@@ -41,7 +42,7 @@ export async function prepareCreation(
   const { input } = request
   const { name, version, dir, commit, manifest } = entry
   requireSecrets(home, name, manifest.secrets)
-  const budget_usd = budgetFrom(request.budget_usd)
+  const budget = budgetFrom(request)
   const isReady = await preparations.isReady(entry, executor)
   const id = request.instance_id ?? newInstanceId()
   const {
@@ -54,6 +55,7 @@ export async function prepareCreation(
   } = isReady
     ? await inquiries.ask(entry, executor, (inquiry) => admitInput(inquiry, entry, input, executor, id))
     : unchecked(entry, input)
+  requireModel(manifest, input)
   // The file of schedules has the value in clear: the runner removes that of a field which became secret since.
   const secretFields = isReady && request.schedule !== undefined ? Object.keys(secret ?? {}) : []
   const [field] = secretFields
@@ -64,7 +66,7 @@ export async function prepareCreation(
     name: request.name ?? null,
     parent_id: request.parent_id ?? null,
     ...(request.labels === undefined || Object.keys(request.labels).length === 0 ? {} : { labels: request.labels }),
-    ...(budget_usd === undefined ? {} : { budget_usd }),
+    ...budget,
     ...(request.schedule === undefined ? {} : { schedule: request.schedule }),
     created_at: new Date().toISOString(),
     input: open,

@@ -8,14 +8,15 @@ import type { JsonOperation, ResultOf } from '../../protocol/api/operations.ts'
 import type { CatalogEntry, Resolver } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import { covers, type Scope } from '../../protocol/http.ts'
-import type {
-  Actor,
-  DataFile,
-  InputRequest,
-  InstanceRecord,
-  MessageType,
-  RequestStatus,
-  SentMessage,
+import {
+  type Actor,
+  budgetIn,
+  type DataFile,
+  type InputRequest,
+  type InstanceRecord,
+  type MessageType,
+  type RequestStatus,
+  type SentMessage,
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
@@ -151,14 +152,14 @@ class ServerPlatform implements Platform {
 
   /** The server hosts the instance; `host` is ignored. */
   async create(request: CreateRequest): Promise<InstanceRecord> {
-    const { resolver, input, name, parent_id, labels, budget_usd, executor } = request
+    const { resolver, input, name, parent_id, labels, executor } = request
     const body = {
       resolver,
       input,
       ...(name === undefined ? {} : { name }),
       ...(parent_id === undefined ? {} : { parent_id }),
       ...(labels === undefined ? {} : { labels }),
-      ...(budget_usd === undefined ? {} : { budget_usd }),
+      ...budgetIn(request),
       ...(executor === undefined || executor === 'auto' ? {} : { executor }),
     }
     return await withFields(
@@ -208,12 +209,13 @@ class ServerPlatform implements Platform {
     return await this.#json('patchInstance', { params: { id }, body: naming })
   }
 
-  async retry(id: string, { input, name, labels, budget_usd, executor }: RetryRequest = {}): Promise<InstanceRecord> {
+  async retry(id: string, request: RetryRequest = {}): Promise<InstanceRecord> {
+    const { input, name, labels, executor } = request
     const body = {
       ...(input === undefined ? {} : { input }),
       ...(name === undefined ? {} : { name }),
       ...(labels === undefined ? {} : { labels }),
-      ...(budget_usd === undefined ? {} : { budget_usd }),
+      ...budgetIn(request),
       ...(executor === undefined || executor === 'auto' ? {} : { executor }),
     }
     return await this.#json('postInstanceRetry', { params: { id }, body, act: {} })

@@ -26,7 +26,7 @@ import { EXECUTORS } from '../journal.ts'
 import { LOG_SOURCES, logPage } from '../log.ts'
 import { instanceName } from '../names.ts'
 import { atifDocument } from '../session/atif.ts'
-import { budgetUsd, sessionSummary, transcriptDocument } from '../session/session.ts'
+import { budgetTokens, budgetUsd, sessionSummary, transcriptDocument } from '../session/session.ts'
 import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
 import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE, SEALED_TROUBLE } from './operation.ts'
@@ -76,6 +76,9 @@ const createBody = object({
   parent_id: optional(nullable(text({ maxLength: 200 }))),
   labels: optional(labels),
   budget_usd: optional(budgetUsd('What its LLM sessions may cost together; default: RESOLVE_BUDGET_USD of the server')),
+  budget_tokens: optional(
+    budgetTokens('How many tokens its LLM sessions may use together; default: RESOLVE_BUDGET_TOKENS of the server'),
+  ),
   executor: optional(
     oneOf(['auto', ...EXECUTORS], {
       description: 'A value other than auto overrides the manifest, and needs the scope admin',
@@ -89,6 +92,7 @@ const retryBody = nullable(
     name: optional(name),
     labels: optional(labelChanges),
     budget_usd: optional(budgetUsd('Another budget than that of the instance that it repeats')),
+    budget_tokens: optional(budgetTokens('Another budget than that of the instance that it repeats')),
     executor: optional(oneOf(['auto', ...EXECUTORS], { description: 'As when an instance is created' })),
   }),
 )

@@ -16,7 +16,7 @@ import {
 import { payload } from '../form.ts'
 import { instanceId } from '../instance.ts'
 import { SCHEDULE_NAME_PATTERN, scheduleName } from '../names.ts'
-import { budgetUsd } from '../session/session.ts'
+import { budgetTokens, budgetUsd } from '../session/session.ts'
 
 /** `none`: a due time that passed while no server ran is told and not run. `one`: the last of them is run late. */
 export const CATCH_UPS = ['none', 'one'] as const
@@ -50,6 +50,7 @@ export const newSchedule = closed({
   timezone: optional(text({ maxLength: 64, description: "An IANA name such as Europe/Berlin; default: the server's" })),
   catch_up: optional(oneOf(CATCH_UPS)),
   budget_usd: optional(budgetUsd('What the LLM sessions of each instance may cost together')),
+  budget_tokens: optional(budgetTokens('How many tokens the LLM sessions of each instance may use together')),
 })
 
 export type Schedule = Static<typeof schedule>
@@ -67,6 +68,7 @@ export const schedule = named(
     input_hidden: optional(flag()),
     catch_up: oneOf(CATCH_UPS),
     budget_usd: optional(budgetUsd('Of each instance; absent without one')),
+    budget_tokens: optional(budgetTokens('Of each instance; absent without one')),
     paused: flag(),
     created_at: time(),
     created_by: text(),

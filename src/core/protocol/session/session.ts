@@ -2,7 +2,7 @@
  * What crosses the process border of an LLM session: the data of its events, the lines of its transcript and the answers about them
  * (decisions/0033; R56).
  */
-import { BUDGET_USD_MAX, BUDGET_USD_MIN } from '../../limits.ts'
+import { BUDGET_TOKENS_MAX, BUDGET_USD_MAX, BUDGET_USD_MIN } from '../../limits.ts'
 import {
   anyObject,
   count,
@@ -68,6 +68,14 @@ export const sessionSpending = object({
 /** The most that the sessions of an instance may cost, in US dollars. */
 export const budgetUsd = (description: string) =>
   number({ minimum: BUDGET_USD_MIN, maximum: BUDGET_USD_MAX, description })
+
+/** The most tokens that they may use, input and output together. */
+export const budgetTokens = (description: string) => count({ minimum: 1, maximum: BUDGET_TOKENS_MAX, description })
+
+/** What counts for a budget of tokens: those of the cache are input too. */
+export function tokensOf({ input_tokens, output_tokens }: SessionUsage): number {
+  return input_tokens + output_tokens
+}
 
 const about = {
   session_id: text({ pattern: SESSION_ID_PATTERN }),

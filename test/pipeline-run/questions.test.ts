@@ -1,0 +1,116 @@
+/** Questions of a pipeline: their kinds, their ids, what an answer leaves, and what happens without one (docs/pipelines.md, Nodes). */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { until } from '../support/instances.ts'
+import { type Bench, newBench } from './running.ts'
+
+let bench: Bench
+
+beforeEach(() => {
+  bench = newBench()
+})
+
+afterEach(async () => {
+  await bench.end()
+})
+
+const FRAME = 'start [shape=Mdiamond] exit [shape=Msquare]'
+const DO = 'shape=parallelogram, tool_command="true"'
+
+async function answered(id: string, request: string, field: string): Promise<Record<string, unknown>> {
+  const answer = await bench.place.run('instance', 'answer', id, request, '-i', field)
+  expect(answer, answer.stderr).toMatchObject({ code: 0 })
+  return await bench.followed(id, request)
+}
+
+test('a choice, asked again in a loop, a yes or no, and a text: each question has an id of its own', async () => {
+  const asked = await bench.run(
+    `digraph asking {
+    ${FRAME}
+    review [shape=hexagon, label="Publish $what?"]
+    sure [shape=hexagon, mode="yes_no", label="Sure?"]
+    why [shape=hexagon, mode="freeform", label="Why?"]
+    again [${DO}]
+    start -> review
+    review -> again [label="[A] Again"]
+    review -> sure [label="[P] Publish"]
+    again -> review
+    sure -> exit [condition="outcome=success"]
+    sure -> why [condition="outcome=fail"]
+    why -> exit
+  }`,
+    '-i',
+    'what=notes',
+  )
+  expect(asked).toMatchObject({ code: 8, status: 'awaiting_input' })
+  expect(bench.nodes(asked.id)['review']).toMatchObject({ status: 'waiting' })
+  const shown = await bench.place.run('instance', 'answer', asked.id, '--list', '--json')
+  expect(JSON.parse(shown.stdout)).toMatchObject({ input_requests: [{ id: 'review', prompt: 'Publish notes?' }] })
+  // No answer is no choice: the first one may publish.
+  const empty = await bench.place.with({ stdin: '{}' }, 'instance', 'answer', asked.id, 'review', '--input-file', '-')
+  expect(empty.code).toBe(5)
+  expect(await answered(asked.id, 'review', 'choice=again')).toMatchObject({ status: 'awaiting_input' })
+  expect(await answered(asked.id, 'review-2', 'choice=publish')).toMatchObject({ status: 'awaiting_input' })
+  expect(await answered(asked.id, 'sure', 'choice=no')).toMatchObject({ status: 'awaiting_input' })
+  const ran = await answered(asked.id, 'why', 'text=It is late')
+  expect(ran).toMatchObject({
+    status: 'completed',
+    visited: ['start', 'review', 'again', 'review', 'sure', 'why', 'exit'],
+    questions: ['review', 'review-2', 'sure', 'why'],
+    context: {
+      'human.gate.selected': 'N',
+      'human.gate.label': 'No',
+      'human.gate.text': 'It is late',
+      last_response: 'It is late',
+    },
+  })
+  const told = bench.events(asked.id, 'interview_started', 'interview_completed')
+  expect(told.map(({ name, data }) => `${name} ${data['request_id']}`).slice(0, 3)).toEqual([
+    'interview_started review',
+    'interview_completed review',
+    'interview_started review-2',
+  ])
+})
+
+test('without an answer in time the default is taken, by target, key or label; without a default the node is tried again and fails', async () => {
+  const id = await bench.begin(`digraph late {
+    ${FRAME}
+    one [shape=hexagon, label="1?", timeout="200ms", human.default_choice="b"]
+    two [shape=hexagon, label="2?", timeout="200ms", human.default_choice="S"]
+    three [shape=hexagon, label="3?", timeout="200ms", max_retries=1]
+    a [${DO}] b [${DO}] c [${DO}]
+    start -> one
+    one -> a
+    one -> b
+    a -> exit
+    b -> two
+    two -> exit [label="[G] Go"]
+    two -> three [label="[S] Skip it"]
+    three -> exit [condition="outcome=success"]
+    three -> c [condition="outcome=fail"]
+    c -> exit
+  }`)
+  await until(bench.place.home, id, ({ status }) => status === 'completed')
+  expect(bench.result(id)).toMatchObject({
+    visited: ['start', 'one', 'b', 'two', 'three', 'c', 'exit'],
+    questions: ['one', 'two', 'three', 'three-2'],
+  })
+  expect(bench.events(id, 'interview_timeout')).toHaveLength(4)
+})
+
+test('while a question is open, the run is paused and resumed; the same question is open, and its answer goes on', async () => {
+  const { id } = await bench.run(`digraph paused {
+    ${FRAME}
+    before [shape=parallelogram, tool_command="echo once >> effects"]
+    ask [shape=hexagon, label="Go?"]
+    after [shape=parallelogram, tool_command="cat effects"]
+    start -> before -> ask -> after -> exit
+  }`)
+  expect((await bench.place.run('instance', 'pause', id)).code).toBe(0)
+  await bench.place.reaches(id, 'paused')
+  expect((await bench.place.run('instance', 'resume', id, '--detach')).code).toBe(0)
+  await bench.place.reaches(id, 'awaiting_input')
+  const ran = await answered(id, 'ask', 'choice=after')
+  expect(ran).toMatchObject({ status: 'completed', questions: ['ask'], context: { 'tool.output': 'once\n' } })
+  expect(bench.nodes(id)).toMatchObject({ before: { visits: 1, attempts: 1 }, ask: { visits: 1 } })
+  expect(bench.events(id, 'start', 'complete')).toHaveLength(2)
+})
