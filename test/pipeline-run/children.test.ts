@@ -106,6 +106,7 @@ test('branches, a folder, a manager and a fan-in run, and state, events and file
   expect(told(id, 'subgraph_complete')).toMatchObject([{ node_id: 'call' }, { node_id: 'boss' }])
 })
 
+// verifies: S-PIPE-10
 test('a pipeline that runs itself is refused before a node runs', async () => {
   const again = `digraph { ${FRAME} start -> mark -> again -> exit; mark ${tool(`touch ${marks}/ran`)}; again [shape=folder, dot_file="b.dot"] }`
   const { code, record, id } = await run({ graph: again, file: 'a.dot', files: { 'b.dot': again } })
@@ -114,6 +115,7 @@ test('a pipeline that runs itself is refused before a node runs', async () => {
   expect(existsSync(join(marks, 'ran'))).toBe(false)
 })
 
+// verifies: S-PIPE-11
 test('dataflow: outputs reach what depends on them, and the last one is the result', async () => {
   const { code, id } = await run({
     graph: 'digraph { Plan [session="Plan it"]; Plan -> {Left Right} -> Join; Join [session="Join them"] }',
@@ -128,6 +130,7 @@ test('dataflow: outputs reach what depends on them, and the last one is the resu
   expect(resultOf(id)).toMatchObject({ status: 'success', context: { last_response: 'all of it' } })
 })
 
+// verifies: S-PIPE-09
 test('a worker that is killed within branches goes on: what had ended is not run again', async () => {
   const mark = (name: string) => `echo ${name} >> ${marks}/ran`
   const wait = `until [ -e ${marks}/go ]; do sleep 0.05; done`
@@ -187,6 +190,7 @@ test('a worker that is killed within branches goes on: what had ended is not run
   ])
 })
 
+// verifies: S-PIPE-10
 test('questions of children have ids of their own', async () => {
   const asking = `digraph { ${FRAME} start -> ask -> exit; ask [shape=hexagon, label="Go on?"]; ask -> exit [label="No"] }`
   const { code, id } = await run(

@@ -54,6 +54,7 @@ test('a fan-in fails where all branches failed, and where there were none', asyn
 const FOLDER = graph(`goal="Ship it"; start -> call -> after -> exit
   call [shape=folder, dot_file="sub/$kind.dot", context.slot="$n", outputs="made.url, missing"]`)
 
+// verifies: S-PIPE-10
 test('a child has its own context, and gives back its outputs and its outcome', async () => {
   const seen: Record<string, Record<string, unknown>> = {}
   const found = await runPipeline(
@@ -103,6 +104,7 @@ test.each<[what: string, children: Record<string, string>, does: Does, reason: s
   expect(found.context).not.toHaveProperty('made.url')
 })
 
+// verifies: S-PIPE-12
 test('a child that is found only when it runs does not run itself for ever', async () => {
   const self = graph('start -> call -> exit; call [shape=folder, dot_file="$me.dot"]')
   const found = await runPipeline(self, good, { children: { 'self.dot': self }, context: { me: 'self' } })
@@ -159,6 +161,7 @@ test('a manager without a child fails, and a stop ends manager and child', async
   expect(ended).toEqual(['one'])
 })
 
+// verifies: S-PIPE-11
 test('dataflow: nodes get what those before gave, run side by side, and the last one is the result', async () => {
   const source = 'digraph { Plan [session=x]; Plan -> {Left Right} -> Join; Alone [session=x] }'
   const got: Record<string, string[]> = {}
@@ -236,6 +239,7 @@ function runProgram(file: string, kill: number) {
   return { status, signal, stdout, stderr }
 }
 
+// verifies: S-PIPE-09
 test('a run that is killed goes on to the same end, and runs nothing again that had ended', () => {
   const file = logFile()
   const { acted: total, ...whole } = JSON.parse(runProgram(file, 0).stdout) as Ran & { acted: number }

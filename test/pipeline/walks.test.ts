@@ -11,6 +11,7 @@ const FRAME = 'start [shape=Mdiamond] exit [shape=Msquare]'
 const fan = (attributes: string, more = '') =>
   `digraph { ${FRAME} start -> fan; fan [shape=component ${attributes}]; fan -> {a b c} -> meet; meet [shape=tripleoctagon]; meet -> exit; ${more} }`
 
+// verifies: S-PIPE-08
 test('branches run with copies of the context, and only their results come back', async () => {
   const seen: Record<string, unknown> = {}
   const found = await run(fan(''), ({ node, state }) => {
@@ -100,6 +101,7 @@ test('branches within branches, loops and jumps', async () => {
   expect(found.executed).toContain('fan@3.in/in@0.p:p')
 })
 
+// verifies: S-PIPE-12
 test('a run executes 1,000 nodes at most, with its branches', async () => {
   const found = await run(
     `digraph { ${FRAME} start -> fan; fan [shape=component]; fan -> {a b} -> meet; meet -> fan [condition="outcome=success"]; meet -> exit }`,
@@ -147,6 +149,7 @@ function acting(outcomes: readonly Status[], turns: readonly number[]): Does {
   }
 }
 
+// verifies: S-PIPE-09 S-PIPE-12 S-PIPE-08
 test('every run ends, and one that goes on from any line of its log is the same run', async () => {
   await fc.assert(
     fc.asyncProperty(

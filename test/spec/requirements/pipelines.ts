@@ -14,6 +14,14 @@ const entries: Record<string, string> = {
     'The page draws the pipeline of a run with the state of each node and the edges that were taken, live, and shows what a node did; what is too large for a picture is a table',
   'S-PIPE-07':
     'The live view of a terminal lists the nodes of a pipeline that run, with their state, attempts and time',
+  'S-PIPE-08':
+    "Parallel branches never see each other's context; only their results come back, and the run goes on where they meet",
+  'S-PIPE-09':
+    'A run that goes on from its log, after any of its lines, ends as one that was not cut, and executes nothing again that had ended',
+  'S-PIPE-10':
+    'A child pipeline has a context, a log and questions of its own; a pipeline that runs itself is refused before a node runs',
+  'S-PIPE-11': 'In dataflow mode a node runs when all before it have ended, and gets what they gave',
+  'S-PIPE-12': 'Every run ends: executions, visits, jumps, branches and the depth of pipelines have limits',
 }
 
 export const pipelinesRequirements = Object.entries(entries).map(([id, entry]) =>
