@@ -209,6 +209,13 @@ test('run refuses a faulty pipeline and missing inputs before an instance is mad
   expect(wrong.code).toBe(2)
   expect(wrong.stderr).toContain('did you mean "task"?')
   expect((await run('run', 'asks.dot', '-i', 'task=x', '-i', 'depth=deep')).code).toBe(2)
+  const goal = await run(
+    'run',
+    '-e',
+    'digraph { goal="Ship $task to $where" params="where=Rome" start -> exit }',
+    '--json',
+  )
+  expect(JSON.parse(goal.stdout)).toMatchObject({ error: { code: 'form_invalid', fields: [{ id: 'task' }] } })
   expect((await run('run')).code).toBe(2)
   expect((await run('run', 'asks.dot', '-i', 'task=x', '--set', 'timeout')).code).toBe(2)
   expect(JSON.parse((await place.run('instance', 'list', '--json')).stdout)).toMatchObject({ instances: [] })

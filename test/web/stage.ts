@@ -28,7 +28,7 @@ export const pipeline = plainResolver(
   await me.stopped
   me.finish({ status: 'cancelled' })
 `,
-  { name: 'pipeline', description: 'Writes a report in five steps, each an agent of its own', supports_resume: true },
+  { name: 'report', description: 'Writes a report in five steps, each an agent of its own', supports_resume: true },
 )
 
 /** Ends badly, for the words of failure. */
@@ -66,7 +66,7 @@ export async function setStage(call: Caller): Promise<Stage> {
   await untilStatus(call, done, 'completed')
   const failed = await createInstance(call, 'verifier')
   await untilStatus(call, failed, 'failed')
-  const piped = await createInstance(call, 'pipeline')
+  const piped = await createInstance(call, 'report')
   await untilStatus(call, piped, 'running')
   const asking = await createInstance(call, 'tour', { subject: 'a bridge over the river', pace: 'brisk' })
   await untilStatus(call, asking, 'awaiting_input')
@@ -108,7 +108,11 @@ export function scenes({ asking, piped, failed, done }: Stage): Scene[] {
     {
       name: 'graph',
       path: `/instances/${piped}/graph`,
-      ready: (page) => page.locator('.drawing [data-node="write"][data-node-status="running"]').waitFor(),
+      // On a phone there is the table alone.
+      ready: async (page) => {
+        await page.locator('[data-node-row="write"][data-node-status="running"]').waitFor()
+        await page.locator('.drawing [data-node="write"][data-node-status="running"]').waitFor({ state: 'attached' })
+      },
     },
     { name: 'state', path: `/instances/${piped}/state`, ready: text('two claims without a source') },
     { name: 'data', path: `/instances/${piped}/data?file=report.md`, ready: text('Two sources agree:') },

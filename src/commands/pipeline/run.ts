@@ -16,7 +16,7 @@ import { CommandError, usage } from '../../terminal/output/command-error.ts'
 import { commandLine } from '../../terminal/output/shell.ts'
 import { messageText, placeText } from '../../terminal/pipeline/check-lines.ts'
 import { givenPipeline, isElsewhere, type WholePipeline, wholePipeline } from '../../terminal/pipeline/given.ts'
-import { formBeside, pipelineInputs } from '../../terminal/pipeline/inputs.ts'
+import { formBeside, inputsOfGraph, pipelineInputs } from '../../terminal/pipeline/inputs.ts'
 
 export default class PipelineRun extends BeginCommand<typeof PipelineRun> {
   static override summary = 'Run a pipeline and follow it to its end'
@@ -53,7 +53,10 @@ export default class PipelineRun extends BeginCommand<typeof PipelineRun> {
     model: Flags.string({ helpValue: 'PROVIDER/MODEL', description: 'the model of nodes that name none' }),
     simulate: Flags.boolean({ description: 'no model and no commands: every node succeeds' }),
     ask: Flags.boolean({ description: 'with --simulate: ask for the outcome of each node', dependsOn: ['simulate'] }),
-    script: Flags.string({ helpValue: 'F', description: 'a JSON file with replies by node in place of models; commands run' }),
+    script: Flags.string({
+      helpValue: 'F',
+      description: 'a JSON file with replies by node in place of models; commands run',
+    }),
     'auto-approve': Flags.boolean({ description: 'take the first choice of each question' }),
     'prose-gates': Flags.string({
       options: ['pass', 'fail'],
@@ -108,9 +111,10 @@ export default class PipelineRun extends BeginCommand<typeof PipelineRun> {
     const form = path === undefined ? undefined : await formBeside(path)
     const again = (fields: readonly string[]) => commandLine('pipeline', 'run', file ?? '-', ...fields, ...this.said)
     const wish = { title: whole.label, mayAsk: this.mayAsk, edit: this.flags.edit, output: this.output, again }
-    if (this.flags.edit && form === undefined)
-      throw usage('--edit opens the form of a pipeline, and this one has none.')
-    const inputs = form === undefined ? given.payload : await pipelineInputs(form, given, wish)
+    const inputs =
+      form === undefined
+        ? await inputsOfGraph(whole.checked.graph, given, wish)
+        : await pipelineInputs(form, given, wish)
     const from = form?.repositoryFrom === undefined ? undefined : inputs[form.repositoryFrom]
     return {
       graph: source,

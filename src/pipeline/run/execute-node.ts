@@ -9,7 +9,7 @@ import { durationOf, isOn, textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
 import { perform } from './perform.ts'
 import type { Run } from './run-parts.ts'
-import { attributeOf, labelOf } from './texts.ts'
+import { attributeOf, expanded, labelOf } from './texts.ts'
 
 /** Handlers that do nothing a person would look for. */
 const QUIET: readonly (string | undefined)[] = ['start', 'exit', 'conditional']
@@ -20,7 +20,7 @@ export async function executeNode(run: Run, execution: Execution): Promise<Outco
   const isQuiet = QUIET.includes(handler)
   const dir = isQuiet ? '' : run.files.directoryOf(execution)
   const index = run.view.begin(execution, dir)
-  if (!isQuiet) run.ctx.progress(labelOf(node))
+  if (!isQuiet) run.ctx.progress(expanded(labelOf(node), execution))
   const begun = performance.now()
   const outcome = await withinTime(run, execution, (own) => ladder(run, own, dir)).catch((error: unknown) => {
     if (!run.ctx.signal.aborted) run.view.cut(execution)

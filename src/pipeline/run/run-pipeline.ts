@@ -1,8 +1,9 @@
 /** Runs a pipeline from its beginning, or from where an earlier process came to (docs/pipelines.md, A run). The resolver `pipeline` calls it. */
 import { join } from 'node:path'
 import { checkFamily, type Family } from '../check/family.ts'
+import { declaredInputs, missingInputs } from '../check/inputs.ts'
 import { durationOf, type PipelineGraph, textOf } from '../language/graph.ts'
-import { expand, variablesIn } from '../language/variables.ts'
+import { expand } from '../language/variables.ts'
 import { runFlow } from '../walks/child.ts'
 import { OutcomeLog } from '../walks/outcome-log.ts'
 import type { Ended, Scope, Walks } from '../walks/walk.ts'
@@ -127,7 +128,7 @@ function told({ message, line, column, file }: Family['diagnostics'][number]): s
 /** The values that a run begins with. A `$param` of the graph's own attributes has to have one. */
 function contextOf(
   { config, workingDirectory }: PipelineContext,
-  { attributes }: PipelineGraph,
+  graph: PipelineGraph,
   inputs: Readonly<Record<string, string>>,
 ): { values: Record<string, unknown> } | { problem: string } {
   const values: Record<string, unknown> = {
@@ -135,15 +136,12 @@ function contextOf(
     work_dir: process.env['RESOLVE_DIR'] ?? '',
     instance_id: config.instance_id,
   }
-  for (const entry of (textOf(attributes, 'params') ?? '').split(',')) {
-    const [name = '', ...rest] = entry.split('=')
-    if (rest.length > 0 && name.trim() !== '') values[name.trim()] = rest.join('=').trim()
-  }
+  for (const [name, value] of declaredInputs(graph)) if (value !== undefined) values[name] = value
   Object.assign(values, inputs)
-  const written = inputs['goal'] ?? textOf(attributes, 'goal') ?? ''
-  const goal = expand(written, (key) => (typeof values[key] === 'string' ? (values[key] as string) : undefined))
-  const missing = inputs['goal'] === undefined ? variablesIn(goal).filter((name) => !Object.hasOwn(values, name)) : []
+  const missing = missingInputs(graph, values)
   if (missing.length > 0)
     return { problem: `The goal names ${missing.map((one) => `$${one}`).join(', ')}, which the inputs do not give.` }
+  const written = inputs['goal'] ?? textOf(graph.attributes, 'goal') ?? ''
+  const goal = expand(written, (key) => (typeof values[key] === 'string' ? (values[key] as string) : undefined))
   return { values: { ...values, goal, 'graph.goal': goal } }
 }

@@ -2,9 +2,11 @@
 import { basename, dirname, join } from 'node:path'
 import { fail, ResolveError, systemCode } from '../../core/errors.ts'
 import type { Payload } from '../../core/protocol/form.ts'
+import { declaredInputs, missingInputs } from '../../pipeline/check/inputs.ts'
 import { readSource } from '../../pipeline/files/read-source.ts'
 import { formOf, inputsOf, missingOf } from '../../pipeline/form/form-of.ts'
 import { parseResolverFile, type ResolverFile } from '../../pipeline/form/resolver-file.ts'
+import type { PipelineGraph } from '../../pipeline/language/graph.ts'
 import { askForm } from '../form/ask-form.ts'
 import { fitToForm, type GivenInput } from '../input/input-flags.ts'
 import { CommandError, usage } from '../output/command-error.ts'
@@ -29,6 +31,24 @@ export async function formBeside(path: string): Promise<ResolverFile | undefined
   return undefined
 }
 
+/** The form of a graph without a file of its own: the variables of its goal, which it needs, and its other params. */
+function formOfGraph(graph: PipelineGraph, missing: readonly string[]): ResolverFile {
+  const declared = declaredInputs(graph)
+  const names = [...new Set([...missing, ...declared.keys()])]
+  const params = names.map((id) => ({
+    ...{ id, input: 'text' as const, label: id, description: undefined, options: [] },
+    ...{ required: missing.includes(id), default: declared.get(id) },
+  }))
+  return { title: graph.name, description: '', pipeline: '', repositoryFrom: undefined, params, manifest: {} }
+}
+
+/** As {@link pipelineInputs}, for a graph without a form: other inputs than those that it names are taken, too. */
+export async function inputsOfGraph(graph: PipelineGraph, given: GivenInput, wish: InputWish): Promise<Payload> {
+  const missing = missingInputs(graph, given.payload)
+  if (missing.length === 0 && !wish.edit) return given.payload
+  return await filledIn(formOfGraph(graph, missing), given.payload, wish)
+}
+
 export interface InputWish {
   title: string
   mayAsk: boolean
@@ -41,8 +61,11 @@ export interface InputWish {
 
 /** Throws `form_invalid` with all that is missing, `usage` for an unknown field; exit code 130 where the form is closed. */
 export async function pipelineInputs(file: ResolverFile, given: GivenInput, wish: InputWish): Promise<Payload> {
+  return await filledIn(file, fitToForm(given, formOf(file)), wish)
+}
+
+async function filledIn(file: ResolverFile, payload: Payload, wish: InputWish): Promise<Payload> {
   const form = formOf(file)
-  const payload = fitToForm(given, form)
   const missing = missingOf(file, payload)
   if (wish.edit && !wish.mayAsk) throw usage('--edit opens a form and needs a terminal.')
   if (missing.length === 0 && !wish.edit) return inputsOf(file, payload)
