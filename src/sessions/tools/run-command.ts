@@ -2,7 +2,13 @@
  * Runs one command of a session in a group of its own, and ends everything that it started, by the mark that its processes carry. The tools
  * shell and jobs call it.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { closeSync, constants, openSync, rmSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TOOL_SHELL_DRAIN_MS, TOOL_SHELL_KILL_MS } from '../../core/limits.ts'
 import { CALL_MARK, endProcess, processesOfCall, RESOLVER_COMMAND } from '../guardian/processes.ts'
@@ -39,14 +45,28 @@ export async function runCommand(options: CommandOptions): Promise<Ended> {
   signal.throwIfAborted()
   const env = { ...ownEnvironment(), ...QUIET, ...environment, RESOLVE_DIR: resolveDir, [CALL_MARK]: mark }
   // One pipe for both: what was printed stays in its order.
-  const child = spawn('bash', ['-c', errors === undefined ? `exec 2>&1; ${command}` : command], {
-    cwd,
-    env,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  child.stdout.on('data', (chunk: Buffer) => sink.push(chunk))
-  child.stderr.on('data', (chunk: Buffer) => (errors ?? sink).push(chunk))
+  const [out, err] = openPipes(errors === undefined ? 1 : 2)
+  const stdio: StdioOptions = ['ignore', out?.end ?? 'pipe', (errors === undefined ? out : err)?.end ?? 'pipe']
+  const script = errors === undefined ? `exec 2>&1; ${command}` : command
+  let child: ChildProcess
+  try {
+    child = spawn('bash', ['-c', script], { cwd, env, detached: true, stdio })
+  } catch (error) {
+    // No program takes a NUL in its arguments.
+    out?.stream.destroy()
+    err?.stream.destroy()
+    throw error
+  } finally {
+    for (const pipe of [out, err]) if (pipe !== undefined) closeSync(pipe.end)
+  }
+  const streams: Readable[] = []
+  const take = (stream: Readable | null | undefined, to: Pick<OutputSink, 'push'>) => {
+    if (stream === null || stream === undefined) return
+    streams.push(stream)
+    stream.on('data', (chunk: Buffer) => to.push(chunk)).on('error', () => {})
+  }
+  take(out?.stream ?? child.stdout, sink)
+  take(err?.stream ?? child.stderr, errors ?? sink)
   let ended: Ended['ended']
   let killing: Promise<void> | undefined
   const kill = (why: Ended['ended']) => {
@@ -58,14 +78,51 @@ export async function runCommand(options: CommandOptions): Promise<Ended> {
   signal.addEventListener('abort', onStop)
   try {
     const { code, by } = await exitOf(child)
-    await drained(child)
+    await drained(streams)
     await killing
     return { code, signal: by, ended }
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', onStop)
-    child.stdout.destroy()
-    child.stderr.destroy()
+    for (const stream of streams) stream.destroy()
+  }
+}
+
+/**
+ * What Node gives a program are sockets: a script that writes to `/dev/stderr` can't open one. A FIFO can be opened again. None where there
+ * can be none.
+ */
+function openPipes(count: number): Pipe[] {
+  const paths = Array.from({ length: count }, () => join(tmpdir(), `resolve-pipe-${randomBytes(12).toString('hex')}`))
+  const opened: Pipe[] = []
+  try {
+    execFileSync('mkfifo', ['-m', '600', ...paths], { stdio: 'ignore' })
+    for (const path of paths) opened.push(openPipe(path))
+    return opened
+  } catch {
+    for (const { stream, end } of opened) {
+      stream.destroy()
+      closeSync(end)
+    }
+    return []
+  } finally {
+    for (const path of paths) rmSync(path, { force: true })
+  }
+}
+
+interface Pipe {
+  stream: Socket
+  end: number
+}
+
+function openPipe(path: string): Pipe {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const end = openSync(path, constants.O_WRONLY)
+    return { stream: new Socket({ fd, readable: true, writable: false }), end }
+  } catch (error) {
+    closeSync(fd)
+    throw error
   }
 }
 
@@ -98,10 +155,10 @@ function exitOf(child: ChildProcess): Promise<{ code: number | null; by: string 
 }
 
 /** What it printed last is still in the pipes. */
-async function drained(child: ChildProcess): Promise<void> {
-  const ends = [child.stdout, child.stderr].map(
+async function drained(streams: readonly Readable[]): Promise<void> {
+  const ends = streams.map(
     (stream) =>
-      new Promise<void>((resolve) => (stream?.readableEnded ? resolve() : stream?.once('end', () => resolve()))),
+      new Promise<void>((resolve) => (stream.readableEnded ? resolve() : stream.once('end', () => resolve()))),
   )
   const late = new AbortController()
   await Promise.race([
