@@ -201,7 +201,15 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'sessions/provider': ['core/protocol/session', 'core/protocol'],
   'sessions/transcript': ['core/redaction', 'core/protocol/session', 'core/protocol'],
   'sessions/contract': ['core/protocol/session', 'core/protocol'],
-  resolvers: ['sdk', 'pipeline/run', 'pipeline/files', 'pipeline/form', 'pipeline/check', 'core/primitives'],
+  resolvers: [
+    'sdk',
+    'pipeline/run',
+    'pipeline/files',
+    'pipeline/form',
+    'pipeline/check',
+    'pipeline/language',
+    'core/primitives',
+  ],
   'pipeline/files': ['pipeline/check', 'pipeline/language'],
   'pipeline/run': [
     'pipeline/walks',

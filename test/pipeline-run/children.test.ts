@@ -78,6 +78,7 @@ test('branches, a folder, a manager and a fan-in run, and state, events and file
   const { status, visited, context } = resultOf(id)
   expect({ status, visited }).toEqual({ status: 'success', visited: ['start', 'fan', 'meet', 'boss', 'say', 'exit'] })
   expect(context['tool.last_line']).toBe('hello Bob, Try it')
+  expect(fileOf(id, 'graphs/boss.dot')).toContain('echo hello $who')
   expect(context['parallel.results']).toMatchObject([
     { node_id: 'left', status: 'success', response: 'left\n' },
     { node_id: 'right', status: 'fail', failure_reason: expect.stringContaining('wrong') as string },

@@ -140,8 +140,11 @@ test('branches have sessions of their own, also with the same thread', async () 
   expect(a?.sessions).not.toEqual(b?.sessions)
 })
 
-test('without a key the run ends with the reason, before a node is paid', async () => {
-  const ran = await bench.run(`digraph keyless { ${FRAME} a [prompt="x"]; start -> a -> exit }`)
+test('without a key the run ends with the reason, before a node is executed', async () => {
+  const ran = await bench.run(
+    `digraph keyless { ${FRAME} t [shape=parallelogram, tool_command="true"]; a [prompt="x"]; start -> t -> a -> exit }`,
+  )
   expect(ran.status).toBe('failed')
+  expect(bench.nodes(ran.id)).toEqual({})
   expect(JSON.stringify(ran.error)).toContain('there is no key')
 })

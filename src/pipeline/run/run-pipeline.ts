@@ -1,5 +1,5 @@
 /** Runs a pipeline from its beginning, or from where an earlier process came to (docs/pipelines.md, A run). The resolver `pipeline` calls it. */
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { checkFamily, type Family } from '../check/family.ts'
 import { declaredInputs, missingInputs } from '../check/inputs.ts'
 import { durationOf, type PipelineGraph, textOf } from '../language/graph.ts'
@@ -91,6 +91,7 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
   view.add(scope)
   if (log.size === 0) {
     const nodes = root.graph.nodes.size
+    await writeChildren(ctx, family.members, posix.normalize(input.file))
     ctx.emit('start', { name: root.graph.name, goal: context.values['graph.goal'] ?? '', nodes, mode: root.flow.mode })
   } else view.restore(before, log.all)
   view.write()
@@ -107,6 +108,21 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
     throw error
   } finally {
     log.close()
+  }
+}
+
+/** The sources of children as data files, `graphs/<node>.dot`, those of their children below: where the way to them is known before the run. */
+async function writeChildren(
+  ctx: PipelineContext,
+  members: Family['members'],
+  file: string,
+  above = '',
+): Promise<void> {
+  for (const [node, child] of members.get(file)?.children ?? []) {
+    const source = members.get(child)?.source
+    if (source === undefined || !/^[\w-]+$/.test(node)) continue
+    await ctx.data.write(`graphs/${above}${node}.dot`, source)
+    await writeChildren(ctx, members, child, `${above}${node}/`)
   }
 }
 

@@ -4,10 +4,13 @@ import { posix, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ResolveError } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
+import { checkPipeline } from '../../pipeline/check/check.ts'
 import { LIBRARY_FOLDER, pipelineNamed } from '../../pipeline/files/library.ts'
 import { readSource } from '../../pipeline/files/read-source.ts'
+import { textOf } from '../../pipeline/language/graph.ts'
 import { type Answers, parseScript } from '../../pipeline/run/answers.ts'
 import type { PipelineInput, PipelineSource } from '../../pipeline/run/run-pipeline.ts'
+import type { InstanceConfig } from '../../sdk/index.ts'
 
 export interface PipelineParams {
   pipeline?: string
@@ -165,4 +168,21 @@ export function withSet(source: string, set: unknown): string {
   })
   const end = source.lastIndexOf('}')
   return end === -1 ? source : `${source.slice(0, end)}\n${lines.join('\n')}\n${source.slice(end)}`
+}
+
+export const NO_KEY =
+  'The pipeline has LLM sessions, and there is no key of a provider. Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model, where the host runs; or run it without a model, with --simulate or --script.'
+
+/** Told before the first node: commands of a pipeline would run for minutes until its first session fails. */
+export function lacksModel(
+  { credentials, llm }: InstanceConfig,
+  source: string,
+  { answers, model }: PipelineInput['options'],
+): boolean {
+  if (answers !== undefined || (credentials.llm_provider_api_key ?? '') !== '') return false
+  const { graph, handlers } = checkPipeline(source).flow
+  const hasSessions = [...handlers.values()].some((handler) => handler === 'codergen' || handler === 'prompt')
+  const named = [model, llm?.model, textOf(graph.attributes, 'model_stylesheet')]
+  for (const { attributes } of graph.nodes.values()) named.push(textOf(attributes, 'llm_model'))
+  return hasSessions && !named.some((one) => one !== undefined && /(?:scripted|recorded)\//.test(one))
 }

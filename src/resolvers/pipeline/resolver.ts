@@ -1,7 +1,7 @@
 /** Runs a pipeline (docs/pipelines.md): a graph of sessions, commands and questions, as its input names it. */
 import { runPipeline } from '../../pipeline/run/run-pipeline.ts'
 import { checkbox, type Fields, type Payload, resolver, select, text, textarea } from '../../sdk/index.ts'
-import { type PipelineParams, readOptions, readSourceOf, withSet, workspaceOf } from './input.ts'
+import { lacksModel, NO_KEY, type PipelineParams, readOptions, readSourceOf, withSet, workspaceOf } from './input.ts'
 import { registeredPipeline } from './registered.ts'
 
 const own = await registeredPipeline()
@@ -59,6 +59,7 @@ resolver({
       await ctx.data.write('graph.dot', source)
       ctx.artifact('file', 'graph.dot')
     }
+    if (lacksModel(ctx.config, source, options.options)) return { status: 'failed', error: NO_KEY }
     ctx.phase('executing')
     const [clone] = ctx.workspace
     // Nodes work in the repository, also where the pipeline has a clone of its own beside it.
