@@ -145,6 +145,6 @@ test('without a key the run ends with the reason, before a node is executed', as
     `digraph keyless { ${FRAME} t [shape=parallelogram, tool_command="true"]; a [prompt="x"]; start -> t -> a -> exit }`,
   )
   expect(ran.status).toBe('failed')
-  expect(bench.nodes(ran.id)).toEqual({})
+  expect(bench.events(ran.id, 'node_start')).toEqual([])
   expect(JSON.stringify(ran.error)).toContain('there is no key')
 })

@@ -5,7 +5,7 @@ import { acceleratorOf, plainLabel } from '../engine/select-edge.ts'
 import { durationOf, textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
 import { nameIn, placeOf, plainName } from './node-files.ts'
-import { answerByFile, askPerson } from './question.ts'
+import { askPerson } from './question.ts'
 import { replyTo } from './replies.ts'
 import type { Run } from './run-parts.ts'
 import { attributeOf, expanded, labelOf } from './texts.ts'
@@ -100,19 +100,17 @@ async function asked(
   run.view.waiting(execution, true)
   run.view.emit(execution, 'interview_started', { request_id: id })
   let isLate = false
-  // A question stays open until it is answered: after its time the pipeline answers it itself, by the file that anybody could write.
-  const timer =
-    limit === undefined
-      ? undefined
-      : setTimeout(() => {
-          isLate = true
-          run.view.emit(execution, 'interview_timeout', { request_id: id })
-          const payload = isText ? { text: byDefault?.value ?? TOO_LATE } : { choice: byDefault?.value ?? TOO_LATE }
-          answerByFile(run, id, payload)
-        }, limit)
+  // A question stays open until it is answered: after its time the pipeline answers it by file.
+  const answerLate = () => {
+    isLate = true
+    run.view.emit(execution, 'interview_timeout', { request_id: id })
+    const said = byDefault?.value ?? TOO_LATE
+    return isText ? { text: said } : { choice: said }
+  }
+  const late = limit === undefined ? {} : { late: { afterMs: limit, answer: answerLate } }
   try {
     const closing = isText ? { text: TOO_LATE } : { choice: options.at(-1)?.value ?? '' }
-    const payload = await askPerson(run, execution, { id, prompt, form: fields, closing })
+    const payload = await askPerson(run, execution, { id, prompt, form: fields, closing, ...late })
     const said = payload[isText ? 'text' : 'choice']
     const text = typeof said === 'string' ? said : ''
     run.view.emit(execution, 'interview_completed', { request_id: id, label: text.slice(0, RESPONSE_MAX_CHARS) })
@@ -120,7 +118,6 @@ async function asked(
     if (isText) return { kind: 'text', text }
     return { kind: 'choice', choice: choiceNamed(choices, text) ?? (choices[0] as Choice) }
   } finally {
-    clearTimeout(timer)
     run.view.waiting(execution, false)
   }
 }
