@@ -260,6 +260,7 @@ test('a bundle that can’t be fetched ends the setup, with the reason', async (
   expect(out.error?.detail).toContain('it leads out of the directory of the resolver')
 })
 
+// verifies: S-MAN-16
 test('a bundle that the resolver names is opened by the token of the git host; what another bundle includes is not', async () => {
   const token = 'secret-of-the-forge'
   const own = await openUpstream({ token })
@@ -287,6 +288,7 @@ test('a bundle that the resolver names is opened by the token of the git host; w
   }
 }, 60_000)
 
+// verifies: S-MAN-16
 test('a resumed instance keeps the commits of its bundles; git prune leaves them, and removes what no instance uses', async () => {
   upstream.create('team/moving', { 'skills/step/SKILL.md': skill('step', 'Step one.') })
   const first = upstream.git('team/moving', 'rev-parse', 'main')
