@@ -421,6 +421,7 @@ export const SESSION_SCHEMA_MAX_BYTES = 64 * KIB // of an answer
 export const SESSION_NAME_MAX_CHARS = 64 // own
 export const SESSION_STEPS_MAX = 200 // own: model calls in one run, unless the resolver says another number
 export const SESSION_PROMPT_MAX_BYTES = 1 * MIB
+export const SESSION_STEERING_MAX_BYTES = 4 * MIB // own: what was said to a session and waits for its next step
 export const SESSION_INSTRUCTIONS_MAX_BYTES = 256 * KIB
 export const SESSION_AGENTS_FILE_MAX_BYTES = 32 * KIB // one file with advice for agents
 export const SESSION_AGENTS_MAX_BYTES = 64 * KIB // all of them

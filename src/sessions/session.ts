@@ -16,6 +16,7 @@ import { runTurn } from './loop/turn.ts'
 import type { Model } from './provider/model.ts'
 import type { Toolbox } from './tools/toolbox.ts'
 import type { Turn } from './transcript/history.ts'
+import { Steering } from './transcript/steering.ts'
 import type { Transcript } from './transcript/transcript.ts'
 
 export interface SessionParts {
@@ -43,7 +44,7 @@ export interface SessionParts {
 
 export class OpenSession implements Session {
   readonly #parts: SessionParts
-  readonly #steering: string[] = []
+  readonly #steering: Steering
   readonly #turns = new Lock()
   readonly #lock = new Lock()
   readonly #reading = new Lock(SESSION_READS_AT_ONCE)
@@ -54,6 +55,7 @@ export class OpenSession implements Session {
   constructor(parts: SessionParts) {
     this.#parts = parts
     this.#bounds = new Bounds(parts.model.window)
+    this.#steering = new Steering(parts.transcript)
   }
 
   get id(): string {
@@ -71,8 +73,9 @@ export class OpenSession implements Session {
     return true
   }
 
-  steer(text: string): void {
-    this.#steering.push(text)
+  /** `key`: of a call that may be made again. Throws `input_too_large`. */
+  steer(text: string, key?: string): void {
+    this.#steering.say(text, key)
   }
 
   run<T = unknown>(prompt: string, options: AskedForObject): Promise<SessionAnswer & { object: T }>

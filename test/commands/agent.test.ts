@@ -219,6 +219,33 @@ test('what a person says while it works reaches the model; after a pause nothing
   })
 }, 60_000)
 
+// verifies: R56-STEER
+test('what a person says right before a pause reaches the model after it, once', async () => {
+  const WORDS = 'in a low voice'
+  const held = Promise.withResolvers<void>()
+  let step = 0
+  const turn: LlmTurn = async () => {
+    step += 1
+    if (step === 1) await held.promise
+    return { text: '## Add a greeting.\n\nDone.' }
+  }
+  await withModel([turn], async (llm, env) => {
+    const { id } = documentOf(await place.with({ env }, 'run', 'agent', '-i', 'task=Greet', '--detach', '--json'))
+    await expect.poll(() => llm.requests.length, { timeout: 20_000 }).toBe(1)
+    expect((await place.run('instance', 'message', id, 'steer', '-i', `text=Say it ${WORDS}`)).code).toBe(0)
+    const waits = join(instancePaths(place.home, id).project, '.resolve/sessions/work/steering.jsonl')
+    await expect.poll(() => existsSync(waits), { timeout: 20_000 }).toBe(true)
+    expect((await place.run('instance', 'pause', id)).code).toBe(0)
+    await place.reaches(id, 'paused')
+    held.resolve()
+    expect((await place.with({ env }, 'instance', 'resume', id, '--detach')).code).toBe(0)
+    await place.reaches(id, 'awaiting_input')
+    expect(llm.requests).toHaveLength(2)
+    expect(llm.requests.map(({ text }) => text.split(WORDS).length - 1)).toEqual([0, 1])
+    expect((await answered(id, '-i', 'decision=deliver')).status).toBe('completed')
+  })
+}, 60_000)
+
 test('where its session fails, what was done until then can be read', async () => {
   const turns: LlmTurn[] = [
     { calls: [{ tool: 'write', input: { path: 'half.txt', content: 'half of it\n' } }] },

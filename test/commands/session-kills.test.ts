@@ -207,3 +207,61 @@ test('its worker is killed in an answer, in a tool, between prompts, and resumed
   expect(interrupted).toContain('Interrupted')
   expect(linesOf(id, 'tool_result')).toHaveLength(2)
 })
+
+/** More sessions than the story of an instance tells. */
+const MANY = 600
+
+const MANY_RESOLVER = `
+import { existsSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { resolver, text } from 'resolve-platform/sdk'
+resolver({
+  params: { gates: text({ label: 'The directory of the gates' }) },
+  async run(ctx) {
+    const { gates } = ctx.params
+    ctx.checkpoint.save(1)
+    let next = 0
+    const work = async () => {
+      while (next < ${MANY}) {
+        const n = (next += 1)
+        await (await ctx.sessions.create('s', { tools: ['todo_list'] })).run('Go ' + n)
+      }
+    }
+    await Promise.all([work(), work(), work(), work()])
+    const name = ctx.resume ? 'resumed' : 'first'
+    writeFileSync(gates + '/at-' + name, '')
+    while (!existsSync(gates + '/go-' + name)) await sleep(10)
+    return String(next)
+  },
+}).serve()
+`
+
+// verifies: R56 R56-USAGE
+test('of six hundred sessions each turn is journaled once, over a killed host and a killed worker', {
+  timeout: 120_000,
+}, async () => {
+  const gates = await addedResolver(place, 'many', MANY_RESOLVER, { supports_resume: true })
+  writeFileSync(join(gates, 'script.json'), JSON.stringify({ sessions: { '*': [{ text: 'Done.' }] } }))
+  const model = { RESOLVE_LLM_MODEL: `scripted/${join(gates, 'script.json')}` }
+  const words = ['run', 'many', '--input-file', '-', '--detach', '--json']
+  const { stdout } = await place.with({ env: { ...env(), ...model }, stdin: JSON.stringify({ gates }) }, ...words)
+  const { instance_id: id } = JSON.parse(stdout) as { instance_id: string }
+  await until(place.home, id, ({ sessions = [] }) => sessions.length >= 50)
+  await killHost(id)
+  await adopt(id)
+  await expect.poll(() => existsSync(join(gates, 'at-first')), { timeout: 60_000 }).toBe(true)
+  const worker = JSON.parse(readFileSync(instancePaths(place.home, id).worker, 'utf8')) as { process: { pid: number } }
+  process.kill(worker.process.pid, 'SIGKILL')
+  await until(place.home, id, ({ status }) => status === 'paused')
+  // The resumed worker tells all of them again.
+  const resumed = await place.with({ env: { ...env(), ...model } }, 'instance', 'resume', id, '--detach', '--json')
+  expect(resumed.code).toBe(0)
+  await expect.poll(() => existsSync(join(gates, 'at-resumed')), { timeout: 60_000 }).toBe(true)
+  writeFileSync(join(gates, 'go-resumed'), '')
+  await until(place.home, id, ({ status }) => status === 'completed')
+  const told = eventsOf(place.home, id).flatMap(({ event: { event_type: type, data } }) =>
+    type.startsWith('platform.resolver.session_') ? [`${type.slice(-10)} ${data['session_id']}`] : [],
+  )
+  expect(told).toHaveLength(2 * MANY)
+  expect(new Set(told).size).toBe(2 * MANY)
+})

@@ -179,6 +179,38 @@ test('a scripted model needs no key; its tools run, its kind is told, and no sec
   expect(second.events.find(({ type }) => type === 'tool:post')?.data['output']).toBe('0\nend\n[exit code 0]')
 }, 60_000)
 
+test('a command that puts a FIFO in the place of state, checkpoint or a data file holds no resolver', async () => {
+  const dir = await addedResolver(
+    place,
+    'held',
+    `
+import { resolver } from 'resolve-platform/sdk'
+resolver({
+  async run(ctx) {
+    ctx.checkpoint.save({ done: 1 })
+    await ctx.data.write('notes.txt', 'x')
+    const session = await ctx.sessions.create('work', { model: 'scripted/script.json' })
+    await session.run('Go.')
+    const told = [String(ctx.state['phase'])]
+    ctx.phase('after')
+    try { ctx.checkpoint.load() } catch (error) { told.push(error.code) }
+    await ctx.data.read('notes.txt').catch((error) => told.push(error.code))
+    return [...told, ctx.state['phase']].join(' ')
+  },
+}).serve()
+`,
+  )
+  const command =
+    'cd "$RESOLVE_DIR" && for f in state.json checkpoint.json data/notes.txt; do rm -f $f; mkfifo $f || exit 1; done'
+  const turns = [{ calls: [{ tool: 'shell', input: { command } }] }, { text: 'Done.' }]
+  writeFileSync(join(dir, 'script.json'), JSON.stringify({ sessions: { work: turns } }))
+  const { stdout } = await place.run('run', 'held', '--json')
+  expect(JSON.parse(stdout)).toMatchObject({
+    status: 'completed',
+    output: 'undefined coordination_tampered coordination_tampered after',
+  })
+}, 60_000)
+
 test('a failed session fails the run with its code', async () => {
   llm.script([{ status: 401, message: `bad key ${KEY}` }])
   const { id, status } = await ran({})

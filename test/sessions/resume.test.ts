@@ -99,6 +99,51 @@ test('killed at every line of the transcript, a session goes on, and no answer o
   expect(new Set(seen)).toEqual(new Set(['session', 'prompt', 'steer', 'step', 'tool_call', 'tool_result', 'answer']))
 }, 180_000)
 
+// verifies: R56-STEER
+test('what steer said before a stop is told to the model once, by whichever process comes first to a step', async () => {
+  const at = arena({ model: 'anthropic/test', base_url: llm.url })
+  const [first, second] = [new AbortController(), new AbortController()]
+  const held = Promise.withResolvers<void>()
+  llm.script([
+    async () => {
+      await held.promise
+      return { text: 'late' }
+    },
+  ])
+  const before = await at.open({ signal: first.signal }).create('work')
+  const cut = before.run('A').catch(() => undefined)
+  await expect.poll(() => llm.requests.length).toBe(1)
+  before.steer('Loudly.', 'k1')
+  before.steer('Slowly.', 'k2')
+  first.abort()
+  await cut
+  held.resolve()
+  const said = () => at.linesOf('work', 'steer').filter(({ by }) => by === 'resolver')
+  expect(said()).toEqual([])
+  // What a kill in the middle of a line leaves.
+  appendFileSync(join(at.dir, 'sessions/work/steering.jsonl'), '{"number":9,"te')
+  llm.script([{ text: 'one' }])
+  const after = await at.open({ signal: second.signal }).create('work')
+  // A call that is made again with its key says nothing new.
+  after.steer('Slowly.', 'k2')
+  after.steer('Twice.', 'k3')
+  expect(await after.run('A')).toMatchObject({ output: 'one' })
+  expect(said().map(({ text, number }) => [number, text])).toEqual([
+    [1, 'Loudly.'],
+    [2, 'Slowly.'],
+    [3, 'Twice.'],
+  ])
+  second.abort()
+  llm.script([{ text: 'two' }])
+  const last = await at.open().create('work')
+  await last.run('A')
+  await last.run('B')
+  expect(said()).toHaveLength(3)
+  last.steer('Again.')
+  expect(readFileSync(join(at.dir, 'sessions/work/steering.jsonl'), 'utf8')).not.toContain('Loudly.')
+  expect(() => last.steer('x'.repeat(2 ** 20 + 1))).toThrow('limit')
+})
+
 test('another prompt at the same place drops that turn and those after it', async () => {
   const at = arena({ model: 'anthropic/test', base_url: llm.url })
   llm.script([{ text: 'one' }, { text: 'two' }, { text: 'three' }])

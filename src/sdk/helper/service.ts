@@ -138,9 +138,9 @@ export class HelperService {
     }
   }
 
-  async #steer({ session_id: id, text }: Params): Promise<null> {
+  async #steer({ session_id: id, text, key }: Params): Promise<null> {
     const session = await this.#knownAs(id).session
-    session.steer(String(text))
+    session.steer(String(text), typeof key === 'string' ? key : undefined)
     return null
   }
 

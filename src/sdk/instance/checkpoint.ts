@@ -1,7 +1,9 @@
 /** The checkpoint that a run stores for the run that resumes it: `.resolve/checkpoint.json`, which is kept through a pause. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { readRegularFile } from '../../core/files/read-regular-file.ts'
 import { CHECKPOINT_FILE } from '../../core/protocol/coordination.ts'
 import { replaceFile } from './replace-file.ts'
+import { regularAt } from './state-file.ts'
 
 export class Checkpoint {
   readonly #path: string
@@ -22,6 +24,6 @@ export class Checkpoint {
   /** The latest checkpoint; undefined where none was saved. */
   load<T = unknown>(): T | undefined {
     if (!this.exists) return undefined
-    return (JSON.parse(readFileSync(this.#path, 'utf8')) as T | null) ?? undefined
+    return (JSON.parse(readRegularFile(this.#path, regularAt(this.#path), { follows: true })) as T | null) ?? undefined
   }
 }

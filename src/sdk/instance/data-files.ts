@@ -1,9 +1,11 @@
 /** Data files that consumers can fetch, in `.resolve/data/` (spec, Events; R19). */
-import { mkdir, readFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { mkdir, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fail, systemCode } from '../../core/errors.ts'
 import { replaceFile } from './replace-file.ts'
 import type { RetryingDisk } from './retry-while-disk-full.ts'
+import { regularAt } from './state-file.ts'
 
 export interface DataFiles {
   /** Replaces the file as a whole and emits `<name>.data_changed {paths}`. Throws `path_refused`. */
@@ -22,7 +24,9 @@ export function dataFiles(root: string, disk: RetryingDisk, changed: (paths: str
     },
     async read(path) {
       try {
-        return await readFile(inside(root, path), 'utf8')
+        await using file = await open(inside(root, path), constants.O_RDONLY | constants.O_NONBLOCK)
+        regularAt(path)(await file.stat())
+        return await file.readFile('utf8')
       } catch (error) {
         if (systemCode(error) === 'ENOENT') return undefined
         throw error

@@ -1,5 +1,7 @@
 /** The state snapshot: replaced as a whole, so that a reader never sees a part of it (spec, State snapshot). */
-import { readFileSync } from 'node:fs'
+import type { Stats } from 'node:fs'
+import { fail } from '../../core/errors.ts'
+import { readRegularFile } from '../../core/files/read-regular-file.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import { replaceFile } from './replace-file.ts'
 import type { RetryingDisk } from './retry-while-disk-full.ts'
@@ -41,12 +43,19 @@ export class StateFile {
   }
 }
 
-/** The object in a JSON file; undefined where there is no file or no object in it. */
+/** The object in a JSON file; undefined where there is no file or no object in it. A program of the instance may have put a FIFO there: it can't block. */
 export function readJsonObject(path: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    const value: unknown = JSON.parse(readRegularFile(path, regularAt(path), { follows: true }))
     return isObject(value) ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
+  }
+}
+
+/** A check that throws `coordination_tampered` for a FIFO, a device or a directory. */
+export function regularAt(path: string): (stat: Stats) => void {
+  return (stat) => {
+    if (!stat.isFile()) throw fail('coordination_tampered', { path, reason: 'it is no regular file' })
   }
 }

@@ -10,6 +10,7 @@ import type { SessionLimits } from '../contract/contract.ts'
 import type { Guardian } from '../guardian/guardian.ts'
 import type { Model } from '../provider/model.ts'
 import type { Toolbox } from '../tools/toolbox.ts'
+import type { Steering } from '../transcript/steering.ts'
 import type { Transcript } from '../transcript/transcript.ts'
 import type { Bounds } from './bounds.ts'
 import type { Budget } from './budget.ts'
@@ -54,5 +55,5 @@ export interface TurnParts extends CallParts {
   budget: Budget | undefined
   pace: Pace
   /** What `steer` said and was not sent yet. */
-  steering: string[]
+  steering: Steering
 }

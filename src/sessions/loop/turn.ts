@@ -34,7 +34,8 @@ export async function runTurn(parts: TurnParts, turn: number, schema?: AnswerSch
       const advice = repeats.take(calls, (id) => history.results.get(id)?.output ?? '', parts.session)
       if (advice !== undefined) await transcript.append('steer', { turn, text: advice, by: 'session' }, signal)
     }
-    for (const text of steering.splice(0)) await transcript.append('steer', { turn, text, by: 'resolver' }, signal)
+    for (let said = steering.next(); said !== undefined; said = steering.next())
+      await transcript.append('steer', { turn, ...said, by: 'resolver' }, signal)
     const { last } = history
     if (last !== undefined) {
       if (last.finish === 'content-filter') throw fail('session_refused', { session: parts.session })

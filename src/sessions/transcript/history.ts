@@ -57,6 +57,8 @@ export class History {
   last: LastStep | undefined
   /** The highest number of a turn. */
   lastTurn = 0
+  /** Up to this number, what `steer` said was given; in turns that were dropped too. */
+  steered = 0
   readonly #delegated = new Set<string>()
   #marks: { messages: number; steps: number }[] = []
 
@@ -71,6 +73,7 @@ export class History {
         this.#say({ role: 'user', content: line.text })
         return
       case 'steer':
+        this.steered = Math.max(this.steered, line.number ?? 0)
         this.#say({ role: 'user', content: line.text })
         return
       case 'step':

@@ -15,8 +15,8 @@ export interface LineOf {
     tools: string[]
   }
   prompt: { turn: number; text: string }
-  /** What `steer` said, or what the loop tells the model. */
-  steer: { turn: number; text: string; by: 'resolver' | 'session' }
+  /** What `steer` said, with its number, or what the loop tells the model. */
+  steer: { turn: number; text: string; by: 'resolver' | 'session'; number?: number }
   retry: { turn: number; attempt: number; wait_ms: number; reason: string; status: number | null }
   /** An answer of the model, before its calls run. */
   step: {

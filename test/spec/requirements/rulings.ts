@@ -87,6 +87,8 @@ const entries: Record<string, string | Later> = {
     'A budget in tokens bounds all LLM sessions of an instance as one in US dollars does; the bound that is reached first counts; RESOLVE_BUDGET_TOKENS is default and ceiling',
   'R56-OVER':
     'An instance of which a session was refused for its budget ends failed with budget_exceeded whatever its resolver makes of it, with its output and artifacts',
+  'R56-STEER':
+    'What steer says is told to the model once before its next step, also where a pause, a kill or the end of a helper comes first',
   'R56-RECORDED':
     'run --record writes the answers of the models of a run, redacted, mode 600; recorded/<path> gives them again as kind replayed, and a prompt that leaves the record fails with script_ended',
   'R56-SCHEMA': 'A run of a session with a JSON Schema gives a checked object, with one repair, with every provider',

@@ -3,6 +3,7 @@
  * It passes each request to a helper beside the worker, which it starts at the first one. A helper that ends by itself is started again, and
  * gets the requests again that are under way: they have numbers, and what was answered is answered from the transcript.
  */
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import * as limits from '../../limits.ts'
@@ -111,7 +112,8 @@ export class SessionRelay {
   }
 
   async #steer(params: CallParams): Promise<unknown> {
-    const steering = parseSteering(params)
+    // The next helper knows what a lost one has taken.
+    const steering = { ...parseSteering(params), key: randomUUID() }
     const creation = this.#opened(steering.session_id)
     return await this.#ask(async (helper) => {
       await helper.open(creation)
