@@ -174,6 +174,16 @@ describe('shell', () => {
     expect(env?.output).toContain('1:0:\nno terminal')
   })
 
+  test('a script can write to /dev/stdout and /dev/stderr by name', async () => {
+    const { run } = bench()
+    const [nul, said] = await run([
+      ['shell', { command: 'echo \0' }],
+      ['shell', { command: 'echo one > /dev/stdout; echo two > /dev/stderr; echo three' }],
+    ])
+    expect(nul?.isError).toBe(true)
+    expect(said).toEqual({ output: 'one\ntwo\nthree\n[exit code 0]', isError: false })
+  })
+
   test('a long output is cut in its middle, and whole in a file that the model can read', async () => {
     const { at, run } = bench()
     const [cut, jot] = await run([

@@ -2,7 +2,13 @@
  * Runs one command of a session in a group of its own, and ends everything that it started, by the mark that its processes carry. The tools
  * shell and jobs call it.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { closeSync, constants, openSync, rmSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TOOL_SHELL_DRAIN_MS, TOOL_SHELL_KILL_MS } from '../../core/limits.ts'
 import { CALL_MARK, endProcess, processesOfCall } from '../guardian/processes.ts'
@@ -33,14 +39,20 @@ export async function runCommand(options: CommandOptions): Promise<Ended> {
   signal.throwIfAborted()
   const env = { ...ownEnvironment(), RESOLVE_DIR: resolveDir, [CALL_MARK]: mark, ...QUIET }
   // One pipe for both: what was printed stays in its order.
-  const child = spawn('bash', ['-c', `exec 2>&1; ${command}`], {
-    cwd,
-    env,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  child.stdout.on('data', (chunk: Buffer) => sink.push(chunk))
-  child.stderr.on('data', (chunk: Buffer) => sink.push(chunk))
+  const pipe = openPipe()
+  const stdio: StdioOptions = pipe === undefined ? ['ignore', 'pipe', 'pipe'] : ['ignore', pipe.end, pipe.end]
+  let child: ChildProcess
+  try {
+    child = spawn('bash', ['-c', `exec 2>&1; ${command}`], { cwd, env, detached: true, stdio })
+  } catch (error) {
+    // No program takes a NUL in its arguments.
+    pipe?.stream.destroy()
+    throw error
+  } finally {
+    if (pipe !== undefined) closeSync(pipe.end)
+  }
+  const streams = [pipe?.stream, child.stdout, child.stderr].filter((one) => one !== undefined && one !== null)
+  for (const stream of streams) stream.on('data', (chunk: Buffer) => sink.push(chunk)).on('error', () => {})
   let ended: Ended['ended']
   let killing: Promise<void> | undefined
   const kill = (why: Ended['ended']) => {
@@ -52,14 +64,33 @@ export async function runCommand(options: CommandOptions): Promise<Ended> {
   signal.addEventListener('abort', onStop)
   try {
     const { code, by } = await exitOf(child)
-    await drained(child)
+    await drained(streams)
     await killing
     return { code, signal: by, ended }
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', onStop)
-    child.stdout.destroy()
-    child.stderr.destroy()
+    for (const stream of streams) stream.destroy()
+  }
+}
+
+/**
+ * What Node gives a program are sockets: a script that writes to `/dev/stderr` can't open one. A FIFO can be opened again. Undefined where
+ * there can be none.
+ */
+function openPipe(): { stream: Socket; end: number } | undefined {
+  const path = join(tmpdir(), `resolve-pipe-${randomBytes(12).toString('hex')}`)
+  let fd: number | undefined
+  try {
+    execFileSync('mkfifo', ['-m', '600', path], { stdio: 'ignore' })
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const end = openSync(path, constants.O_WRONLY)
+    return { stream: new Socket({ fd, readable: true, writable: false }), end }
+  } catch {
+    if (fd !== undefined) closeSync(fd)
+    return undefined
+  } finally {
+    rmSync(path, { force: true })
   }
 }
 
@@ -92,10 +123,10 @@ function exitOf(child: ChildProcess): Promise<{ code: number | null; by: string 
 }
 
 /** What it printed last is still in the pipes. */
-async function drained(child: ChildProcess): Promise<void> {
-  const ends = [child.stdout, child.stderr].map(
+async function drained(streams: readonly Readable[]): Promise<void> {
+  const ends = streams.map(
     (stream) =>
-      new Promise<void>((resolve) => (stream?.readableEnded ? resolve() : stream?.once('end', () => resolve()))),
+      new Promise<void>((resolve) => (stream.readableEnded ? resolve() : stream.once('end', () => resolve()))),
   )
   const late = new AbortController()
   await Promise.race([
