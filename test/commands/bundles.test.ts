@@ -14,7 +14,8 @@ import { resolver, text } from 'resolve-platform/sdk'
 resolver({
   params: { options: text({ label: 'Options' }) },
   async run(ctx) {
-    const options = JSON.parse(ctx.params.options || '{}')
+    const { pauses, ...options } = JSON.parse(ctx.params.options || '{}')
+    if (pauses && !ctx.resume) { ctx.checkpoint.save(1); ctx.pause('later') }
     const work = await ctx.sessions.create('work', { model: 'scripted/' + new URL('script.json', import.meta.url).pathname, ...options })
     const { output } = await work.run('Go.')
     return output + ' ' + (process.env.RESOLVE_BUNDLES ?? '').split(':').filter(Boolean).length
@@ -96,6 +97,7 @@ interface Ran {
   lines: Line[]
   results: string[]
   warnings: Record<string, string>
+  bundles: { url: string; ref: string | null; commit: string }[]
 }
 
 type Turn = { text?: string; calls?: { tool: string; input: unknown }[] }
@@ -105,10 +107,21 @@ async function ran(
   name: string,
   bundles: string[],
   calls: [tool: string, input: Record<string, unknown>][],
-  more: { options?: Record<string, unknown>; files?: Record<string, string>; turns?: Record<string, Turn[]> } = {},
+  more: {
+    options?: Record<string, unknown>
+    env?: Record<string, string>
+    files?: Record<string, string>
+    turns?: Record<string, Turn[]>
+  } = {},
 ): Promise<Ran> {
   const dir = join(base, name)
-  const manifest = { name, version: '1.0.0', description: 'Paints', command: ['node', 'resolver.mjs'] }
+  const manifest = {
+    name,
+    version: '1.0.0',
+    description: 'Paints',
+    command: ['node', 'resolver.mjs'],
+    supports_resume: true,
+  }
   const turns: Turn[] = [...calls.map(([tool, input]) => ({ calls: [{ tool, input }] })), { text: 'Done.' }]
   const files = {
     'manifest.json': JSON.stringify({ ...manifest, container: { bundles } }),
@@ -122,16 +135,25 @@ async function ran(
   }
   const added = await place.run('resolver', 'add', dir, '--force', '--no-prepare', '--no-check')
   expect(added).toMatchObject({ code: 0 })
-  return await again(name, more.options)
+  return await again(name, more.options, more.env)
 }
 
-async function again(name: string, options: Record<string, unknown> = {}): Promise<Ran> {
-  const env = { RESOLVE_GIT_BASE_URL: upstream.base, RESOLVE_GIT_PROVIDER: 'gitea' }
+const hostOf = ({ base: url }: GitUpstream) => ({ RESOLVE_GIT_BASE_URL: url, RESOLVE_GIT_PROVIDER: 'gitea' })
+
+async function again(
+  name: string,
+  options: Record<string, unknown> = {},
+  env: Record<string, string> = hostOf(upstream),
+): Promise<Ran> {
   const stdin = JSON.stringify({ options: JSON.stringify(options) })
   const { stdout } = await place.with(
     { env, stdin },
     ...['run', name, '--executor', 'local', '--input-file', '-', '--json'],
   )
+  return toRan(stdout)
+}
+
+function toRan(stdout: string): Ran {
   const told = JSON.parse(stdout) as Ran & { instance_id: string }
   const id = told.instance_id
   const transcript = join(instancePaths(place.home, id).project, '.resolve/sessions/work/transcript.jsonl')
@@ -237,3 +259,58 @@ test('a bundle that can’t be fetched ends the setup, with the reason', async (
   const out = await ran('out', ['./etc'], [])
   expect(out.error?.detail).toContain('it leads out of the directory of the resolver')
 })
+
+// verifies: S-MAN-16
+test('a bundle that the resolver names is opened by the token of the git host; what another bundle includes is not', async () => {
+  const token = 'secret-of-the-forge'
+  const own = await openUpstream({ token })
+  try {
+    own.create('team/secret', { 'skills/hush/SKILL.md': skill('hush', 'Say nothing.') })
+    const bundle = 'includes: [team/secret]\nbundle: { name: nosy }\n'
+    own.create('team/nosy', { 'bundle.yaml': bundle, 'skills/look/SKILL.md': skill('look', 'Look.') })
+    const env = { ...hostOf(own), RESOLVE_GIT_HOST_TOKEN: token }
+    const calls: [string, Record<string, unknown>][] = [['skill', { name: 'hush' }]]
+    const named = await ran('keeper', ['team/secret'], calls, { env })
+    expect(named.results[0]).toContain('Say nothing.')
+    expect(JSON.stringify(eventsOf(place.home, named.id))).not.toContain(token)
+
+    // It is in the home now, and still not given to a bundle that names it.
+    const nosy = await ran('nosy', ['team/nosy'], [['skill', { name: 'look' }], ...calls], { env })
+    expect(nosy.results[0]).toContain('Look.')
+    expect(nosy.results[1]).not.toContain('Say nothing.')
+    expect(nosy.warnings['bundle_faulty']).toContain('team/secret is not included')
+
+    const without = await ran('stranger', ['team/secret#subdirectory=skills'], calls, { env: hostOf(own) })
+    expect(without.results[0]).toContain('Say nothing.')
+    expect((await ran('no-token', ['team/nosy@main'], [], { env: hostOf(own) })).error?.code).toBe('bundle_failed')
+  } finally {
+    await own.close()
+  }
+}, 60_000)
+
+// verifies: S-MAN-16
+test('a resumed instance keeps the commits of its bundles; git prune leaves them, and removes what no instance uses', async () => {
+  upstream.create('team/moving', { 'skills/step/SKILL.md': skill('step', 'Step one.') })
+  const first = upstream.git('team/moving', 'rev-parse', 'main')
+  const calls: [string, Record<string, unknown>][] = [['skill', { name: 'step' }]]
+  const waiting = await ran('mover', ['team/moving@main'], calls, { options: { pauses: true } })
+  expect(waiting).toMatchObject({ status: 'paused', bundles: [{ ref: 'main', commit: first }] })
+  const shown = await place.run('instance', 'show', waiting.id)
+  expect(shown.stdout).toContain(`at ${first.slice(0, 12)}`)
+
+  const second = upstream.commit('team/moving', { 'skills/step/SKILL.md': skill('step', 'Step two.') })
+  expect((await again('mover')).results[0]).toContain('Step two.')
+
+  const prune = ['git', 'prune', '--older-than', '0s', '--json']
+  const commitsOf = ({ stdout }: { stdout: string }) =>
+    (JSON.parse(stdout) as { removed: { url: string; commit?: string }[] }).removed
+      .filter(({ url }) => url.endsWith('team/moving.git'))
+      .map(({ commit }) => commit)
+  expect(commitsOf(await place.run(...prune, '--dry-run'))).toEqual([second])
+  expect(commitsOf(await place.run(...prune))).toEqual([second])
+
+  const resumed = await place.with({ env: hostOf(upstream) }, 'instance', 'resume', waiting.id, '--json')
+  expect(toRan(resumed.stdout)).toMatchObject({ status: 'completed', results: [expect.stringContaining('Step one.')] })
+  expect(commitsOf(await place.run(...prune))).toEqual([first])
+  expect((await again('mover')).results[0]).toContain('Step two.')
+}, 60_000)

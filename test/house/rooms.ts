@@ -257,6 +257,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/platform/work': ['core/platform', 'core/changes', 'core/git', 'core/store', 'core/view', 'core/protocol'],
   'core/platform/upkeep': [
     'core/platform',
+    'core/bundles/fetch',
     'core/host/process',
     'core/host/ingest',
     'core/promotion',

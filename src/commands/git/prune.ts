@@ -9,7 +9,7 @@ import { parseDuration } from '../../terminal/command/duration.ts'
 export default class GitPrune extends BaseCommand<typeof GitPrune> {
   static override summary = 'Remove cached repositories that were not used for a while'
   static override description =
-    'The next instance that needs one of them fetches it again. Workspaces stay as they are.'
+    'Copies of upstream repositories, and of bundles for LLM sessions. The next instance that needs one of them fetches it again. Workspaces stay as they are, and so do bundles of instances that have not ended.'
   static override examples = ['resolve git prune --dry-run', 'resolve git prune --older-than 7d']
   static override place = 'here' as const
   static override flags = {

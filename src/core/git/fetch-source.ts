@@ -18,6 +18,8 @@ export interface FetchRequest {
   url: string
   /** A branch, a tag or a commit; null for the default branch. */
   ref: string | null
+  /** Of the configured git host; sent to no other one. */
+  token?: string
   /** Where the tree is put. The path must not exist yet; it appears complete or not at all. */
   into: string
   onProgress?: (line: string) => void
@@ -40,7 +42,7 @@ const SHORT_COMMIT = /^[0-9a-f]{7,64}$/
 export async function fetchSource(request: FetchRequest): Promise<{ commit: string }> {
   const tree = join(dirname(request.into), `.fetch-${randomBytes(8).toString('hex')}`)
   await mkdir(tree, { recursive: true, mode: 0o700 })
-  const access = await openGitAccess(request.url, gitHosts())
+  const access = await openGitAccess(request.url, gitHosts(), request.token)
   try {
     const git = gitIn(tree, request, access)
     await checkVersion(git, request.url)

@@ -18,6 +18,12 @@ export interface GitAccess {
 
 const HTTP = /^(https?):\/\/([^/@]+)\//i
 
+/** Whether the operator's token opens this address. */
+export function isOnForge(url: string, { forge }: GitHosts): boolean {
+  const [, scheme = '', authority = ''] = HTTP.exec(url) ?? []
+  return forge.origin !== '' && `${scheme}://${authority}`.toLowerCase() === forge.origin
+}
+
 /** The token is used only where the address is on the configured forge. */
 export async function openGitAccess(url: string, hosts: GitHosts, token = ''): Promise<GitAccess> {
   const [, scheme = '', authority = ''] = HTTP.exec(url) ?? []

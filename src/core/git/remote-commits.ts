@@ -7,6 +7,8 @@ export interface RemoteQuestion {
   url: string
   /** A branch or a tag; null for the default branch. */
   ref: string | null
+  /** Of the configured git host; sent to no other one. */
+  token?: string
   /** Where git runs: an existing directory. */
   cwd: string
   deadline: number
@@ -14,8 +16,8 @@ export interface RemoteQuestion {
 }
 
 /** Empty where the server does not answer, or has no such ref. A branch and a tag may have the same name. */
-export async function remoteCommits({ url, ref, cwd, deadline, signal }: RemoteQuestion): Promise<string[]> {
-  const access = await openGitAccess(url, gitHosts())
+export async function remoteCommits({ url, ref, token, cwd, deadline, signal }: RemoteQuestion): Promise<string[]> {
+  const access = await openGitAccess(url, gitHosts(), token)
   try {
     const names = ref === null ? ['HEAD'] : [`refs/heads/${ref}`, `refs/tags/${ref}`, `refs/tags/${ref}^{}`]
     const args = ['ls-remote', '--', url, ...names]

@@ -18,7 +18,7 @@ import {
 import { form } from './form.ts'
 import { instanceError, queuePlace, REQUEST_STATUSES } from './instance.ts'
 import { creationRecord } from './journal.ts'
-import { sessionSpending, sessionSummary } from './session/session.ts'
+import { bundleCommit, sessionSpending, sessionSummary } from './session/session.ts'
 import { STATUSES } from './status.ts'
 import { clonedRepo, PULL_ACTIONS } from './workspace.ts'
 
@@ -131,6 +131,8 @@ export const story = named(
     setup: optional(nullable(storySetup)),
     /** The repositories of its workspace, once they are cloned. */
     repos: optional(listOf(clonedRepo)),
+    /** The bundles of its sessions, once they are fetched; absent where none come from git. */
+    bundles: optional(listOf(bundleCommit)),
     /** What was pushed to its git server: the latest of each branch and tag, and its pull requests. */
     git: optional(storyGit),
     /** The latest snapshot of each repository. */

@@ -94,7 +94,8 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
     const fraction = asNumber(data['fraction']) ?? null
     story.setup = { state: 'running', step, total, description, output, ...(fraction === null ? {} : { fraction }), at }
   },
-  'platform.setup.completed': (story, _, at) => {
+  'platform.setup.completed': (story, data, at) => {
+    if (Array.isArray(data['bundles'])) story.bundles = data['bundles'] as NonNullable<Story['bundles']>
     if (story.setup) story.setup = { ...story.setup, state: 'completed', at }
   },
   'platform.setup.failed': (story, _, at) => {

@@ -12,6 +12,8 @@ import { cacheDirectory } from './repo-cache.ts'
 export interface PrunedCache {
   /** The address of the upstream; null where it is not known. */
   url: string | null
+  /** Of a bundle: a copy for each commit. */
+  commit?: string
   bytes: number
   /** When an instance used it last, ISO-8601. */
   used_at: string

@@ -25,6 +25,8 @@ export interface InstanceDocument extends Spending {
   phase: string | null
   /** The setup of its container; null where there was none. */
   setup: NonNullable<Story['setup']> | null
+  /** The commits of the bundles of its LLM sessions. */
+  bundles: NonNullable<Story['bundles']>
   /** Its place, while it waits for a worker. */
   queue: QueuePlace | null
   history: { status: string; at: string; reason: string | null; forced?: true }[]
@@ -56,6 +58,7 @@ export function instanceDocument(story: Story, exitCode: ExitCode, warnings: rea
     input: creation.input,
     phase: story.phase,
     setup: story.setup ?? null,
+    bundles: story.bundles ?? [],
     queue: story.queue ?? null,
     history: story.history.map(({ status, at, reason, forced }) => ({
       status,

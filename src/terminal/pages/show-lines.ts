@@ -30,6 +30,8 @@ export function showLines(output: Output, story: Story, events: readonly Journal
   if (from !== undefined) lines.push(`  schedule  ${cleanLine(from.name)}, due ${from.due_at}`)
   const budget = budgetText(creation)
   if (budget !== undefined) lines.push(`  budget    ${budget} for LLM sessions`)
+  for (const { url, commit } of story.bundles ?? [])
+    lines.push(`  bundle    ${cleanLine(url)} at ${cleanLine(commit.slice(0, 12))}`)
   const spent = spendingText(story)
   if (spent !== undefined) lines.push(`  sessions  ${spent}`)
   if (story.queue != null) lines.push(`  queue     ${queueSentence(story.queue)}`)

@@ -6,6 +6,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { basename, join, sep } from 'node:path'
 import { type BundleAddress, type GitBundle, parseBundleAddress } from '../../catalog/manifest/bundle-address.ts'
 import { fail, ResolveError } from '../../errors.ts'
+import { isOnForge } from '../../git/git-access.ts'
 import { gitHosts } from '../../git/git-hosts.ts'
 import {
   SESSION_BUNDLE_DEPTH_MAX,
@@ -27,11 +28,22 @@ export interface BundlesRequest {
   /** A directory that stands for a bundle of this name; undefined for none. */
   override: (name: string) => string | undefined
   keepsCopies: boolean
+  /** The token of the configured git host; empty for none. What a bundle includes is fetched without it. */
+  token: string
+  /** What the instance began with. */
+  pins: readonly BundlePin[]
   deadline: number
   signal: AbortSignal
   /** A repository is about to be fetched, and then is there. */
   onFetch: (fetch: BundleFetch) => Promise<void>
   onFetched: (fetch: BundleFetch, outcome: CachedBundle | string) => Promise<void>
+}
+
+/** Which commit an address and its ref meant. */
+export interface BundlePin {
+  url: string
+  ref: string | null
+  commit: string
 }
 
 export interface BundleFetch {
@@ -60,7 +72,7 @@ export interface FetchedBundle {
 /** Throws `bundle_failed` for a bundle of the resolver itself, and the signal's reason; of an included one the reason is told. */
 export async function fetchBundles(
   request: BundlesRequest,
-): Promise<{ bundles: FetchedBundle[]; notes: BundleNote[] }> {
+): Promise<{ bundles: FetchedBundle[]; notes: BundleNote[]; pins: BundlePin[] }> {
   const fetcher = new Fetcher(request)
   const tops = [...new Set(request.addresses)]
   let wanted: string[] = tops
@@ -72,7 +84,7 @@ export async function fetchBundles(
     const walk = walkBundles(places, lookup)
     wanted = [...new Set(walk.wanted)].slice(0, Math.max(0, SESSION_BUNDLE_UNITS_MAX - known.size))
     if (wanted.length === 0 || round > SESSION_BUNDLE_DEPTH_MAX)
-      return { bundles: [...known.values()], notes: readContents(walk).notes }
+      return { bundles: [...known.values()], notes: readContents(walk).notes, pins: fetcher.pins }
   }
 }
 
@@ -91,6 +103,7 @@ class Fetcher {
   readonly #request: BundlesRequest
   /** By address of the repository and ref. */
   readonly #repos = new Map<string, Promise<CachedBundle>>()
+  readonly pins: BundlePin[] = []
 
   constructor(request: BundlesRequest) {
     this.#request = request
@@ -151,7 +164,8 @@ class Fetcher {
 
   async #repo({ repo, ref }: GitBundle, isIncluded: boolean): Promise<CachedBundle> {
     const url = checkedUrl(repo, isIncluded)
-    const key = JSON.stringify([url, ref])
+    const isOwn = !isIncluded && isOnForge(url, gitHosts())
+    const key = JSON.stringify([url, ref, isOwn])
     const running = this.#repos.get(key)
     if (running !== undefined) return await running
     if (this.#repos.size >= SESSION_BUNDLE_REPOS_MAX)
@@ -159,18 +173,25 @@ class Fetcher {
         source: url,
         reason: `there are more than ${SESSION_BUNDLE_REPOS_MAX} repositories`,
       })
-    const made = this.#fetchRepo(url, ref)
+    const made = this.#fetchRepo(url, ref, isOwn)
     this.#repos.set(key, made)
     return await made
   }
 
-  async #fetchRepo(url: string, ref: string | null): Promise<CachedBundle> {
-    const { home, keepsCopies, deadline, signal, onFetch, onFetched } = this.#request
+  async #fetchRepo(url: string, ref: string | null, isOwn: boolean): Promise<CachedBundle> {
+    const { home, keepsCopies, pins, deadline, signal, onFetch, onFetched } = this.#request
     const step = this.#repos.size + 1
     const fetch = () => ({ name: repoName(url), step, total: Math.max(step, this.#repos.size) })
     await onFetch(fetch())
     try {
-      const found = await cachedBundle({ home, url, ref, keepsCopy: keepsCopies, deadline, signal })
+      const token = isOwn ? this.#request.token : ''
+      const pinned = pins.find((pin) => pin.url === url && pin.ref === ref)?.commit
+      const found = await cachedBundle({
+        ...{ home, url, ref, token, isOwn, pinned, deadline, signal },
+        keepsCopy: keepsCopies,
+      })
+      if (!this.pins.some((pin) => pin.url === url && pin.ref === ref))
+        this.pins.push({ url, ref, commit: found.commit })
       await onFetched(fetch(), found)
       return found
     } catch (error) {

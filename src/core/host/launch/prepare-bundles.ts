@@ -15,6 +15,8 @@ import type { Ledger } from '../ledger/ledger.ts'
 interface BundleWork {
   home: string
   ledger: Ledger
+  /** The token of the git host; empty for none. */
+  token: string
   write: (line: () => void) => Promise<void>
   signal: AbortSignal
 }
@@ -27,7 +29,7 @@ export interface PreparedBundles {
 
 /** Throws `bundle_failed`, and the signal's reason. */
 export async function prepareBundles(work: BundleWork): Promise<PreparedBundles> {
-  const { home, ledger, write, signal } = work
+  const { home, ledger, token, write, signal } = work
   const { creation, wantedIncarnation } = ledger.story
   const addresses = creation.container?.bundles ?? creation.bundles ?? []
   if (addresses.length === 0) return { entries: [], directories: [] }
@@ -36,8 +38,16 @@ export async function prepareBundles(work: BundleWork): Promise<PreparedBundles>
   const places = placesOf(creation)
   const startedMs = Date.now()
   let [fetched, isCached] = [0, true]
-  const { bundles, notes } = await fetchBundles({
-    ...{ home, addresses, signal, resolverDirectory: creation.resolver.dir, override: places.override },
+  const { bundles, notes, pins } = await fetchBundles({
+    ...{
+      home,
+      addresses,
+      token,
+      signal,
+      pins: ledger.story.bundles ?? [],
+      resolverDirectory: creation.resolver.dir,
+      override: places.override,
+    },
     keepsCopies: wantedIncarnation > 1,
     deadline: startedMs + SESSION_BUNDLES_LIMIT_MS,
     onFetch: async ({ name, step, total }) => {
@@ -56,7 +66,9 @@ export async function prepareBundles(work: BundleWork): Promise<PreparedBundles>
   })
   if (fetched > 0) {
     const duration_s = (Date.now() - startedMs) / 1000
-    await write(() => ledger.record('platform.setup.completed', { total: fetched, cached: isCached, duration_s }))
+    await write(() =>
+      ledger.record('platform.setup.completed', { total: fetched, cached: isCached, duration_s, bundles: pins }),
+    )
   }
   if (wantedIncarnation === 1) await warn(work, notes)
   return places.of(bundles)

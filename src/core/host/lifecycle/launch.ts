@@ -92,9 +92,10 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     const config = isChecked ? launch.config : await setUpAndCheck(launch, planOf(0))
     const { egress, git } = resources
     const openServer = git.isWanted ? () => git.open(() => egress.open()) : undefined
-    await prepareWorkspace({ ...launch, token: config.git_provider.token, openServer })
+    const { token } = config.git_provider
+    await prepareWorkspace({ ...launch, token, openServer })
     await warnOfSetupNotRun(launch)
-    const bundles = await prepareBundles(launch)
+    const bundles = await prepareBundles({ ...launch, token })
     // An old result would end the new run at once (R21); a checkpoint is what it resumes from.
     if (!hasStatusCheckpoint(coordination)) coordination.remove(STATUS_FILE)
     const whole = withBundles(withWorkspace(config, ledger.story.repos, coordination), bundles.entries)

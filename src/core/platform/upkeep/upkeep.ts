@@ -21,13 +21,17 @@ export async function pruneWorkers(home: string, dryRun: boolean): Promise<Worke
   return await pruneWorkersOf(home, dryRun)
 }
 
-/** Removes cached repositories (docs/git.md, The cache). */
+/** Removes cached repositories (docs/git.md, The cache) and bundles (docs/sessions.md, Bundles). */
 export async function pruneRepoCaches(
   home: string,
   options: { olderThanMs: number; dryRun: boolean },
 ): Promise<CachePruneOutcome> {
   const { pruneCaches } = await import('../../workspace/prune-caches.ts')
-  return await pruneCaches(home, options)
+  const { pruneBundles } = await import('../../bundles/fetch/prune-bundles.ts')
+  const { bundlesInUse } = await import('./bundles-in-use.ts')
+  const repos = await pruneCaches(home, options)
+  const bundles = await pruneBundles(home, { ...options, inUse: () => bundlesInUse(home) })
+  return { ...repos, removed: [...repos.removed, ...bundles.removed], kept: repos.kept + bundles.kept }
 }
 
 /** Like `platform.health`, but also for a home that cannot be opened. */

@@ -23,7 +23,7 @@ import { ARTIFACT_KINDS, type PlatformEvent, type ResolverEvent } from '../event
 import { form, payload } from '../form.ts'
 import { instanceError, instanceId, QUEUE_BOUNDS } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
-import { sessionCompleted, sessionDispatched } from '../session/session.ts'
+import { bundleCommit, sessionCompleted, sessionDispatched } from '../session/session.ts'
 import { STATUSES } from '../status.ts'
 import { clonedRepo, pushedRef, toldPull } from '../workspace.ts'
 
@@ -56,7 +56,13 @@ export const EVENT_DATA = {
     /** How much of a clone is done. */
     fraction: optional(number({ minimum: 0, maximum: 1 })),
   }),
-  'platform.setup.completed': object({ total: count(), cached: flag(), duration_s: number() }),
+  'platform.setup.completed': object({
+    total: count(),
+    cached: flag(),
+    duration_s: number(),
+    /** The commits of the bundles that were fetched; only where there are bundles. */
+    bundles: optional(listOf(bundleCommit)),
+  }),
   'platform.setup.failed': object({ cause: oneOf(SETUP_CAUSES), error: text(), stage: text() }),
   /** The repositories of the workspace are cloned. `server` is null without a git server. */
   'platform.git.ready': object({ repos: listOf(clonedRepo), server: nullable(text()) }),

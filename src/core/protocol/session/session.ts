@@ -194,3 +194,6 @@ export function addUsage(a: SessionUsage, b: SessionUsage): SessionUsage {
 export function addCost(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : a + b
 }
+
+/** Which commit a bundle is: an instance keeps it when it is resumed. */
+export const bundleCommit = object({ url: text(), ref: nullable(text()), commit: text() })
