@@ -86,7 +86,15 @@ test('it suggests flags that were not given yet, and their values', async () => 
 })
 
 test('it suggests resolvers, instances with status and resolver, open questions, topics and shells', async () => {
-  expect(wordsOf(await suggested('run', ''))).toEqual(['agent', 'change', 'doer', 'hello', 'talker', 'tour'])
+  expect(wordsOf(await suggested('run', ''))).toEqual([
+    'agent',
+    'change',
+    'doer',
+    'hello',
+    'pipeline',
+    'talker',
+    'tour',
+  ])
   const [last] = await suggested('instance', 'show', asks)
   expect(last).toMatch(new RegExp(`^${asks}\t.* doer \\(it asks\\)`))
   expect(wordsOf(await suggested('instance', 'answer', ''))).toEqual([asks, '@last'])

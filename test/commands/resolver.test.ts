@@ -25,6 +25,7 @@ test('the built-in resolvers are there on first use', async () => {
     'agent builtin',
     'change builtin',
     'hello builtin',
+    'pipeline builtin',
     'tour builtin',
   ])
 })

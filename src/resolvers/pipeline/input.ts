@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { ResolveError } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import { checkPipeline } from '../../pipeline/check/check.ts'
+import { reachableFrom, targetsOf } from '../../pipeline/check/flow.ts'
 import { LIBRARY_FOLDER, pipelineNamed } from '../../pipeline/files/library.ts'
 import { readSource } from '../../pipeline/files/read-source.ts'
 import { textOf } from '../../pipeline/language/graph.ts'
@@ -173,16 +174,18 @@ export function withSet(source: string, set: unknown): string {
 export const NO_KEY =
   'The pipeline has LLM sessions, and there is no key of a provider. Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model, where the host runs; or run it without a model, with --simulate or --script.'
 
-/** Told before the first node: commands of a pipeline would run for minutes until its first session fails. */
+/** Told before the first node where no way leads round its sessions: its commands would run for minutes until the first session fails. */
 export function lacksModel(
   { credentials, llm }: InstanceConfig,
   source: string,
   { answers, model }: PipelineInput['options'],
 ): boolean {
   if (answers !== undefined || (credentials.llm_provider_api_key ?? '') !== '') return false
-  const { graph, handlers } = checkPipeline(source).flow
-  const hasSessions = [...handlers.values()].some((handler) => handler === 'codergen' || handler === 'prompt')
+  const { graph, handlers, outgoing, starts, exits } = checkPipeline(source).flow
   const named = [model, llm?.model, textOf(graph.attributes, 'model_stylesheet')]
   for (const { attributes } of graph.nodes.values()) named.push(textOf(attributes, 'llm_model'))
-  return hasSessions && !named.some((one) => one !== undefined && /(?:scripted|recorded)\//.test(one))
+  if (named.some((one) => one !== undefined && /(?:scripted|recorded)\//.test(one))) return false
+  const isSession = (id: string) => ['codergen', 'prompt'].includes(handlers.get(id) ?? '')
+  const without = reachableFrom(starts, (id) => (isSession(id) ? [] : targetsOf(outgoing, id)))
+  return [...handlers.keys()].some(isSession) && !exits.some((id) => without.has(id))
 }
