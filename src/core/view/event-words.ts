@@ -1,10 +1,14 @@
 /** Formats one event as a sentence, for the terminal's progress lines and the page's timeline. */
 import { isObject } from '../primitives/is-object.ts'
 import { type EventEnvelope, isDataChanged } from '../protocol/event.ts'
+import { sessionUsage, tokensOf } from '../protocol/session/session.ts'
 import { isStatus } from '../protocol/status.ts'
+import { fits } from '../schema/fits.ts'
 import { cleanLine } from './clean.ts'
+import { dollars } from './spending.ts'
 import { reasonText, statusText } from './status-words.ts'
 import { REQUESTS_WITHDRAWN } from './story.ts'
+import { durationText } from './time-words.ts'
 
 type Data = Record<string, unknown>
 
@@ -110,6 +114,9 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
     `warning: ${typeof detail === 'string' ? detail : `${text(kind)} at ${text(value)} of ${text(limit)}`}`,
   'platform.egress.denied': ({ host, port, reason, count }) =>
     deniedText(text(host), Number(port), text(reason), Number(count)),
+  'platform.resolver.session_dispatched': ({ session_name, turn, model, kind }) =>
+    `${turnText(session_name, turn)} began with ${text(model)}${kindText(kind)}`,
+  'platform.resolver.session_completed': turnEnd,
   'platform.event.rejected': ({ reason }) => `warning: an event line of the resolver was rejected (${text(reason)})`,
   'resolver:phase': (data) => `phase ${text(data['name'] ?? data['phase'])}`,
   'resolver:progress': ({ milestone, fraction, label }) => `progress${percent(fraction)} ${text(label ?? milestone)}`,
@@ -118,6 +125,29 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
 
 function refWords(ref: unknown): string {
   return text(ref).replace(/^refs\/(?:heads|tags)\//, '')
+}
+
+/** A prompt of an LLM session has its answer, or failed: what it took, and why it failed. */
+function turnEnd({ session_name, turn, kind, success, duration_seconds, steps, usage, cost_usd, error }: Data): string {
+  const took = [
+    typeof duration_seconds === 'number' ? durationText(duration_seconds * 1_000) : '',
+    typeof steps === 'number' ? `${steps} ${steps === 1 ? 'step' : 'steps'}` : '',
+    kind === 'live' && fits(sessionUsage, usage) ? `${tokensOf(usage)} tokens` : '',
+    kind === 'live' && typeof cost_usd === 'number' ? `about ${dollars(cost_usd)}` : '',
+  ].filter(Boolean)
+  const why = isObject(error) ? `: ${text(error['detail'] ?? error['code'])}` : ''
+  const ended = success === true ? 'ended' : 'failed'
+  return `${turnText(session_name, turn)} ${ended}${took.length === 0 ? '' : ` after ${took.join(', ')}`}${why}`
+}
+
+/** The first prompt of a session is the session itself. */
+function turnText(name: unknown, turn: unknown): string {
+  return `session ${text(name)}${Number(turn) > 1 ? `, prompt ${text(turn)}` : ''}`
+}
+
+/** A session that was not live must not look like one that was. */
+function kindText(kind: unknown): string {
+  return kind === 'scripted' || kind === 'replayed' ? ` (${kind})` : ''
 }
 
 /** A step of a setup: it began, printed its last line, or ended. */

@@ -46,7 +46,7 @@ const KIND_WORDS: Partial<Record<SessionKind, string>> = {
 }
 
 /** Two digits of what is less than a cent. */
-function dollars(usd: number): string {
+export function dollars(usd: number): string {
   if (usd === 0 || usd >= 0.01) return `$${usd.toFixed(2)}`
   return `$${usd.toPrecision(2)}`
 }
