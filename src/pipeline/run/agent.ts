@@ -1,7 +1,8 @@
 /** The handlers `codergen` and `prompt`: a session of a model, its verdict, and the session that several nodes share (docs/pipelines.md, Models; Outcomes). */
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { lstat, mkdir, readFile, rm } from 'node:fs/promises'
 import { join, posix } from 'node:path'
-import type { Session, SessionAnswer, SessionOptions } from '../../sdk/index.ts'
+import { needsNoKey } from '../../core/protocol/session/session.ts'
+import type { Session, SessionOptions } from '../../sdk/index.ts'
 import { ResolveError } from '../../sdk/index.ts'
 import { failed, type Outcome, outcomeOf } from '../engine/outcome.ts'
 import { integerOf, isOn, textOf } from '../language/graph.ts'
@@ -50,12 +51,10 @@ export async function runAgent(
   const prompt = [preamble, asked.text, verdictWords(statusShown, isGate)].filter((one) => one !== '').join('\n\n')
   await run.files.write(dir, 'prompt.md', prompt)
 
-  const answers: SessionAnswer[] = []
   const say = async (text: string) => {
     const number = thread === undefined ? {} : { number: thread.turns + 1 }
     const answer = await session.run(text, { signal, ...number })
     if (thread !== undefined) thread.turns += 1
-    answers.push(answer)
     run.view.cost(execution, answer.cost_usd)
     return answer.output
   }
@@ -154,7 +153,6 @@ function verdictWords(statusPath: string | undefined, isGate: boolean): string {
 
 async function readStatus(path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return undefined
-  const { lstat } = await import('node:fs/promises')
   // The session chose what is at this path: a FIFO would be waited for.
   const found = await lstat(path).catch(() => undefined)
   if (found === undefined) return undefined
@@ -182,7 +180,7 @@ const PROVIDERS: readonly [RegExp, string][] = [
 /** Where the run itself has a scripted or recorded model, all nodes have it: the names of others are for real runs. */
 function modelOf(run: Run, execution: Execution): string | undefined {
   const ofRun = run.options.model ?? run.ctx.config.llm?.model ?? ''
-  if (/^(?:scripted|recorded)\//.test(ofRun)) return run.options.model
+  if (needsNoKey(ofRun)) return run.options.model
   const style = styleFor(execution)
   const model = attributeOf(execution, 'llm_model') ?? style.get('llm_model')
   if (model === undefined) return run.options.model

@@ -209,10 +209,6 @@ export class RunView {
     return this.#of(execution).cost_usd
   }
 
-  attemptsOf(execution: Execution): number {
-    return this.#of(execution).attempts
-  }
-
   sessionsOf(execution: Execution): string[] | undefined {
     return this.#of(execution).sessions
   }

@@ -4,11 +4,12 @@ import { posix, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ResolveError } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
-import { checkPipeline } from '../../pipeline/check/check.ts'
-import { reachableFrom, targetsOf } from '../../pipeline/check/flow.ts'
+import { jsonObjectIn } from '../../core/primitives/json-object.ts'
+import { flowOf, reachableFrom, targetsOf } from '../../pipeline/check/flow.ts'
 import { LIBRARY_FOLDER, pipelineNamed } from '../../pipeline/files/library.ts'
 import { readSource } from '../../pipeline/files/read-source.ts'
 import { textOf } from '../../pipeline/language/graph.ts'
+import { parsePipeline } from '../../pipeline/language/parse.ts'
 import { type Answers, parseScript } from '../../pipeline/run/answers.ts'
 import type { PipelineInput, PipelineSource } from '../../pipeline/run/run-pipeline.ts'
 import type { InstanceConfig } from '../../sdk/index.ts'
@@ -120,7 +121,7 @@ export function readOptions(params: PipelineParams): Pick<PipelineInput, 'inputs
   const { simulate = '', script, model = '' } = params
   let answers: Answers | undefined = simulate === 'rule' || simulate === 'ask' ? { kind: simulate } : undefined
   if (script !== undefined && script !== null && script !== '') {
-    const parsed = parseScript(typeof script === 'string' ? objectIn(script) : script)
+    const parsed = parseScript(typeof script === 'string' ? jsonObjectIn(script) : script)
     if (parsed.problems.length > 0) return { problem: parsed.problems.join('\n') }
     answers = parsed.answers
   }
@@ -132,14 +133,6 @@ export function readOptions(params: PipelineParams): Pick<PipelineInput, 'inputs
       hasProseGates: params.prose_gates === 'pass',
       model: model.trim() === '' ? undefined : model.trim(),
     },
-  }
-}
-
-function objectIn(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 
@@ -181,7 +174,7 @@ export function lacksModel(
   { answers, model }: PipelineInput['options'],
 ): boolean {
   if (answers !== undefined || (credentials.llm_provider_api_key ?? '') !== '') return false
-  const { graph, handlers, outgoing, starts, exits } = checkPipeline(source).flow
+  const { graph, handlers, outgoing, starts, exits } = flowOf(parsePipeline(source).graph)
   const named = [model, llm?.model, textOf(graph.attributes, 'model_stylesheet')]
   for (const { attributes } of graph.nodes.values()) named.push(textOf(attributes, 'llm_model'))
   if (named.some((one) => one !== undefined && /(?:scripted|recorded)\//.test(one))) return false

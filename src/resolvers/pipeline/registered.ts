@@ -6,14 +6,9 @@ import { basename } from 'node:path'
 import { checkFamily } from '../../pipeline/check/family.ts'
 import { readSource } from '../../pipeline/files/read-source.ts'
 import { derivedManifest } from '../../pipeline/form/derived-manifest.ts'
-import { inputsOf } from '../../pipeline/form/form-of.ts'
-import {
-  type PipelineParam,
-  parseResolverFile,
-  RESOLVER_FILE,
-  type ResolverFile,
-} from '../../pipeline/form/resolver-file.ts'
-import { type Field, type Fields, ResolveError, select, text, textarea } from '../../sdk/index.ts'
+import { formOf, inputsOf } from '../../pipeline/form/form-of.ts'
+import { parseResolverFile, RESOLVER_FILE, type ResolverFile } from '../../pipeline/form/resolver-file.ts'
+import { type Fields, ResolveError } from '../../sdk/index.ts'
 import { fromFolder, type PipelineParams } from './input.ts'
 
 export interface Registered {
@@ -42,7 +37,11 @@ export async function registeredPipeline(argv: readonly string[] = process.argv)
     name: String(manifest['name']),
     version: String(manifest['version']),
     description: String(manifest['description']),
-    fields: () => Object.fromEntries(file.params.map((param) => [param.id, fieldOf(param)])),
+    // What is left out gets its default with the other inputs.
+    fields: () =>
+      Object.fromEntries(
+        formOf(file).components.map((one) => [one.id, { toComponent: () => one, whenMissing: undefined }]),
+      ),
     source: () => fromFolder(process.cwd(), file.pipeline),
     paramsOf: (filled) => paramsOf(file, filled),
   }
@@ -55,22 +54,6 @@ async function graphErrors({ pipeline }: ResolverFile): Promise<string[]> {
   return diagnostics.flatMap(({ severity, file = pipeline, line, column, message }) =>
     severity === 'error' ? [`${file}${line === undefined ? '' : `:${line}:${column ?? 1}`}: ${message}`] : [],
   )
-}
-
-function fieldOf({ input, label, description, options, required, ...param }: PipelineParam): Field<unknown> {
-  const common = {
-    label,
-    ...(description === undefined ? {} : { description }),
-    required: required && param.default === undefined,
-  }
-  if (input === 'choice')
-    return select({
-      ...common,
-      options: [...options],
-      ...(param.default === undefined ? {} : { default: param.default }),
-    })
-  const spec = { ...common, ...(param.default === undefined ? {} : { placeholder: param.default }) }
-  return input === 'text' ? text(spec) : textarea(spec)
 }
 
 /** Options of a run may stand beside the params, for tests: a form does not show them. */

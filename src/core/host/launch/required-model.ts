@@ -2,11 +2,9 @@
 import { fail } from '../../errors.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
+import { needsNoKey } from '../../protocol/session/session.ts'
 
 const MODEL = 'model'
-
-/** They answer from a file. */
-const WITHOUT_KEY = /^(?:scripted|recorded)\//
 
 /** The field `model` of the input, else RESOLVE_LLM_MODEL. Throws `model_missing`. */
 export function requireModel(manifest: Manifest, input: Payload, env: NodeJS.ProcessEnv = process.env): void {
@@ -15,7 +13,7 @@ export function requireModel(manifest: Manifest, input: Payload, env: NodeJS.Pro
   const given = input[MODEL]
   const wanted = typeof given === 'string' ? given.trim() : ''
   const model = wanted === '' ? (env['RESOLVE_LLM_MODEL'] ?? '').trim() : wanted
-  if (WITHOUT_KEY.test(model)) return
+  if (needsNoKey(model)) return
   if ((env['RESOLVE_LLM_PROVIDER_API_KEY'] ?? '') === '')
     throw fail('model_missing', { resolver, problem: 'there is no key of an LLM provider' })
   if (model === '') throw fail('model_missing', { resolver, problem: 'no model is named' })

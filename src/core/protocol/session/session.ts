@@ -44,6 +44,11 @@ export const SESSION_KINDS = ['live', 'scripted', 'replayed'] as const
 
 export type SessionKind = (typeof SESSION_KINDS)[number]
 
+/** Of a model `provider/model`: it answers from a file. */
+export function needsNoKey(model: string): boolean {
+  return /^(?:scripted|recorded)\//.test(model)
+}
+
 export type SessionUsage = Static<typeof sessionUsage>
 
 /** `input_tokens` includes those that were read from and written to the cache of the provider. */
