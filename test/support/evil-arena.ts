@@ -211,7 +211,8 @@ export class Arena {
 
   /** Everything that a consumer can have of it. */
   async #outputsOf(own: string, id: string, stream: StreamConnection, answers: readonly Exchange[]): Promise<Outputs> {
-    const archive = await ask(`${this.#server.url}${own}/export`, 'GET', this.#headers())
+    const archive = await this.#ask(`${own}/export`)
+    expect(archive.status, archive.bytes.toString('utf8', 0, 500)).toBe(200)
     return [
       ['the export', gunzipSync(archive.bytes)],
       ['the journal', readFileSync(instancePaths(this.home, id).journal)],
@@ -238,7 +239,7 @@ export class Arena {
   }
 
   async #follow(own: string): Promise<StreamConnection> {
-    const { bytes } = await ask(`${this.#server.url}${own}/events`, 'GET', this.#headers())
+    const { bytes } = await this.#ask(`${own}/events`)
     const { messages } = parse(bytes.toString('utf8'))
     const frames = messages.map(({ id, data }) => ({ id, data }))
     return { after: 0, isWhole: true, frames }
@@ -246,8 +247,7 @@ export class Arena {
 
   async #send(method: string, path: string, sent?: unknown): Promise<Exchange> {
     const from = Date.now()
-    const content = sent === undefined ? undefined : JSON.stringify(sent)
-    const { status, bytes } = await this.#ask(path, method, sent, content)
+    const { status, bytes } = await this.#ask(path, method, sent)
     const text = bytes.toString('utf8')
     let body: unknown = text
     try {
@@ -258,12 +258,18 @@ export class Arena {
     return { method, path, sent, status, body, from, to: Date.now() }
   }
 
-  /** A server ends a connection that sends nothing for ten seconds: where this process itself stalled for so long, it asks again. */
-  async #ask(path: string, method: string, sent: unknown, content: string | undefined): ReturnType<typeof ask> {
+  /**
+   * A server ends a connection that sends nothing for ten seconds: where this process itself stalled for so long, it asks again.
+   * So it does where the modes that run beside this one hold all places of its token.
+   */
+  async #ask(path: string, method = 'GET', sent?: unknown): ReturnType<typeof ask> {
+    const content = sent === undefined ? undefined : JSON.stringify(sent)
     for (;;) {
       const from = Date.now()
       const answer = await ask(`${this.#server.url}${path}`, method, this.#headers(sent), content)
-      if (answer.status !== 408 || this.#own.since(from) < HTTP_HEADERS_LIMIT_MS / 2) return answer
+      const isStalled = answer.status === 408 && this.#own.since(from) >= HTTP_HEADERS_LIMIT_MS / 2
+      if (!isStalled && answer.status !== 429) return answer
+      if (answer.status === 429) await sleep(500)
     }
   }
 
