@@ -71,6 +71,7 @@ export {
   type TokenRequest,
   type Tokens,
 } from './store/tokens.ts'
+export { openTracing, type TracingOptions } from './telemetry/tracing.ts'
 export { fitsNarrowing, type Narrowing } from './view/find-words.ts'
 export { lostWorker } from './view/lost-worker.ts'
 export type { Story } from './view/story.ts'

@@ -242,6 +242,7 @@ export const ATTEND_PARALLEL = 4
 export const ATTEND_NEWBORN_MS = 2_000 // by then, the process that created an instance owns it
 export const ATTEND_RETRY_MAX_MS = 5 * 60_000
 export const TRACES_CLOSE_LIMIT_MS = 2_000
+export const TRACE_SPANS_OF_TURN_MAX = 2_000 // own: then only their number is told
 export const LOG_BUFFER_MAX_BYTES = 8 * MIB // for a stalled reader of the log; then lines are dropped
 
 /** Clean-up. */

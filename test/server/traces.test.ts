@@ -1,29 +1,10 @@
 /** Traces, sent to a collector that listens here: a real HTTP server that takes OTLP in JSON. */
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fastify } from 'fastify'
 import { afterEach, expect, test, vi } from 'vitest'
 import { listen } from '../../src/server/http/listen.ts'
 import { observe } from '../../src/server/observe/observe.ts'
 import { openTraces } from '../../src/server/observe/traces.ts'
-
-interface OtlpSpan {
-  traceId: string
-  spanId: string
-  parentSpanId?: string
-  name: string
-  kind: number
-  attributes: { key: string; value: { stringValue?: string; intValue?: number } }[]
-  status: { code: number }
-}
-
-interface Otlp {
-  resourceSpans: {
-    resource: { attributes: { key: string; value: { stringValue: string } }[] }
-    scopeSpans: { spans: OtlpSpan[] }[]
-  }[]
-}
+import { openCollector, valuesOf } from '../support/otlp-collector.ts'
 
 const closers: (() => unknown)[] = []
 
@@ -33,26 +14,9 @@ afterEach(async () => {
 })
 
 async function collector() {
-  const received: { path: string; headers: Record<string, unknown>; body: Otlp }[] = []
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    received.push({
-      path: request.url ?? '',
-      headers: request.headers,
-      body: JSON.parse(Buffer.concat(chunks).toString()),
-    })
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  closers.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const spans = () =>
-    received.flatMap(({ body }) => body.resourceSpans.flatMap((one) => one.scopeSpans.flatMap((two) => two.spans)))
-  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received, spans }
+  const opened = await openCollector()
+  closers.push(opened.close)
+  return opened
 }
 
 /** The exporter reads the process's environment, as everywhere. */
@@ -163,7 +127,3 @@ test('an unreachable collector delays no request and no shutdown, and is reporte
   await traces?.close()
   expect(performance.now() - before).toBeLessThan(5_000)
 })
-
-function valuesOf(attributes: readonly { key: string; value: object }[] = []): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
-}

@@ -38,7 +38,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   CI: 'ask no questions, draw nothing; SIGINT and SIGTERM stop the instance',
   NO_COLOR: 'no colour; --color takes precedence',
   FORCE_COLOR: 'use colour even in a pipe',
-  OTEL_EXPORTER_OTLP_ENDPOINT: 'where serve sends traces; other OTEL_ variables apply (default: no traces)',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'where hosts and serve send traces; other OTEL_ variables apply (default: no traces)',
   DOCKER_HOST: 'the socket of the Docker engine: unix:///path',
   RESOLVE_WORKER_IMAGE: 'the image for containers whose manifest names none',
   RESOLVE_VOLUME_ALLOW: 'host paths that containers may mount: /data:/cache=rw',

@@ -81,6 +81,8 @@ const entries: Record<string, string | Later> = {
   R54: 'A pattern that is legal only without the u flag is taken without it',
   R55: 'Model, base URL, token command and named secrets reach a resolver by its config alone',
   R56: 'Sessions are journaled as platform.resolver.session_dispatched and session_completed',
+  'R56-TRACES':
+    'Turns, calls of the model and calls of tools are OpenTelemetry spans by the GenAI conventions, without contents unless asked, each once over a kill',
   'R56-BUDGET':
     'A budget in US dollars bounds all LLM sessions of an instance, over pauses, by one step at most: then the run fails with budget_exceeded; RESOLVE_BUDGET_USD is default and ceiling',
   'R56-TOKENS':

@@ -80,6 +80,7 @@ export class Ledger {
   /** Whether the story has changed since the record was saved. */
   #isRecordOld = false
   #closed = false
+  #watcher: (event: EventEnvelope) => void = () => {}
 
   private constructor(writer: JournalWriter, paths: LedgerPaths, { story, inbox }: JournalProjection) {
     this.#writer = writer
@@ -131,6 +132,11 @@ export class Ledger {
   /** The directory of the instance. */
   get directory(): string {
     return dirname(this.#paths.journal)
+  }
+
+  /** Called after each event of the platform that this host writes, when story and inbox have it. Must not throw. */
+  watch(watcher: (event: EventEnvelope) => void): void {
+    this.#watcher = watcher
   }
 
   get redactor(): Redactor {
@@ -286,6 +292,7 @@ export class Ledger {
     applyEvent(this.story, seq, event)
     this.inbox.applyEvent(event)
     this.#changed()
+    this.#watcher(event)
   }
 
   #changed(): void {

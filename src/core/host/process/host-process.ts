@@ -15,8 +15,10 @@ import {
   readOwner,
   releaseEpoch,
 } from '../../store/owners.ts'
+import { traceSessions } from '../../telemetry/session-traces.ts'
 import { endAbandonedInquiries } from '../../worker/local/inquiry-process.ts'
 import type { Driver } from '../../worker/worker.ts'
+import { readTranscript } from '../ingest/instance-files.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { InstanceHost } from '../lifecycle/instance-host.ts'
 import { HomeQueue } from '../queue/home-queue.ts'
@@ -195,6 +197,8 @@ export class HostProcess {
   #hold(id: string, paths: InstancePaths, ledger: Ledger, epoch: number): InstanceHost {
     const held = { paths, epoch } as Held
     const { executor } = ledger.story.creation
+    const traces = traceSessions(ledger.story, (session, after) => readTranscript(paths, session, after))
+    if (traces !== undefined) ledger.watch((event) => traces.take(event, ledger.story))
     const { driver, maxRunning: _max, index: _index, onOwned: _owned, ...options } = this.#options
     const host = new InstanceHost({
       ledger,
@@ -222,6 +226,7 @@ export class HostProcess {
     held.life = Promise.resolve()
       .then(() => host.live())
       .catch((error: unknown) => process.emitWarning(ledger.redactor.text(String(error))))
+      .then(() => traces?.flush())
     this.#held.set(id, held)
     if (executor === 'docker') this.#stopReaper ??= startReaper(this.#home)
     return host
