@@ -13,6 +13,7 @@ import type { PipelineContext } from './pipeline-context.ts'
 import type { Run, RunOptions } from './run-parts.ts'
 import { keyOf, RunView } from './run-view.ts'
 import { expanded } from './texts.ts'
+import { wasTold } from './told-before.ts'
 
 export interface PipelineSource {
   /** The path of the graph, from the folder of its files. */
@@ -92,7 +93,13 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
   if (log.size === 0) {
     const nodes = root.graph.nodes.size
     await writeChildren(ctx, family.members, posix.normalize(input.file))
-    ctx.emit('start', { name: root.graph.name, goal: context.values['graph.goal'] ?? '', nodes, mode: root.flow.mode })
+    if (!wasTold(runDir, `${ctx.config.resolver_name}.start`))
+      ctx.emit('start', {
+        name: root.graph.name,
+        goal: context.values['graph.goal'] ?? '',
+        nodes,
+        mode: root.flow.mode,
+      })
   } else view.restore(before, log.all)
   view.write()
   if (limit !== undefined) run.endsAt = begun + limit - view.elapsedBefore
@@ -100,7 +107,9 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
     const end = await runFlow(walks, scope, context.values, ctx.signal)
     view.write()
     const duration_ms = Math.round(performance.now() - begun)
-    ctx.emit('complete', { status: end.status, duration_ms, nodes: end.state.completed.length })
+    // A process that was killed between this event and its result told it already.
+    if (!wasTold(runDir, `${ctx.config.resolver_name}.complete`))
+      ctx.emit('complete', { status: end.status, duration_ms, nodes: end.state.completed.length })
     return ended(end.status, resultOf(run, end))
   } catch (error) {
     view.write()
