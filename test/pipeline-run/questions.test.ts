@@ -1,7 +1,9 @@
 /** Questions of a pipeline: their kinds, their ids, what an answer leaves, and what happens without one (docs/pipelines.md, Nodes). */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until } from '../support/instances.ts'
-import { type Bench, newBench } from './running.ts'
+import { type Bench, newBench, scriptOf } from './running.ts'
 
 let bench: Bench
 
@@ -115,4 +117,45 @@ test('while a question is open, the run is paused and resumed; the same question
   expect(ran).toMatchObject({ status: 'completed', questions: ['ask'], context: { 'tool.output': 'once\n' } })
   expect(bench.nodes(id)).toMatchObject({ before: { visits: 1, attempts: 1 }, ask: { visits: 1 } })
   expect(bench.events(id, 'start', 'complete')).toHaveLength(2)
+})
+
+test('the time of a question runs on while the run is paused', async () => {
+  const { id } = await bench.run(`digraph waits {
+    ${FRAME}
+    ask [shape=hexagon, label="Go?", timeout="1h", human.default_choice="late"]
+    now [${DO}] late [${DO}]
+    start -> ask
+    ask -> now
+    ask -> late
+    now -> exit
+    late -> exit
+  }`)
+  expect((await bench.place.run('instance', 'pause', id)).code).toBe(0)
+  await bench.place.reaches(id, 'paused')
+  // As if it had been asked two hours ago.
+  const log = join(bench.workspace(id), '..', '.resolve', 'pipeline.jsonl')
+  const earlier = (_: string, at: string) => `"at":${Number(at) - 7_200_000}`
+  writeFileSync(log, readFileSync(log, 'utf8').replace(/"at":(\d+)/g, earlier))
+  expect((await bench.place.run('instance', 'resume', id, '--detach')).code).toBe(0)
+  await until(bench.place.home, id, ({ status }) => status === 'completed')
+  expect(bench.result(id)).toMatchObject({ visited: ['start', 'ask', 'late', 'exit'] })
+  expect(bench.events(id, 'interview_timeout')).toHaveLength(1)
+})
+
+test('what a run gives is the last answer of a session, also where a question and a command follow it', async () => {
+  bench.write({ 'script.json': scriptOf({ write: ['The whole answer.'], ask: ['Go'] }) })
+  const ran = await bench.run(
+    `digraph gives {
+    ${FRAME}
+    write [prompt="Write."]
+    ask [shape=hexagon, label="Good?"]
+    after [${DO}]
+    start -> write -> ask
+    ask -> after [label="Go"]
+    after -> exit
+  }`,
+    '--script',
+    'script.json',
+  )
+  expect(ran).toMatchObject({ status: 'completed', output: 'The whole answer.' })
 })

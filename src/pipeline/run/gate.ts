@@ -4,7 +4,7 @@ import { failed, type Outcome } from '../engine/outcome.ts'
 import { acceleratorOf, plainLabel } from '../engine/select-edge.ts'
 import { durationOf, textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
-import { nameIn, placeOf, plainName } from './node-files.ts'
+import { nameIn, openFor, placeOf, plainName } from './node-files.ts'
 import { askPerson } from './question.ts'
 import { replyTo } from './replies.ts'
 import type { Run } from './run-parts.ts'
@@ -88,7 +88,8 @@ async function asked(
   attempt: number,
 ): Promise<Answer> {
   const { node } = execution
-  const id = nameIn(run.walks.log, 'ask', `${placeOf(execution)}!${attempt}`, plainName(node.id))
+  const use = `${placeOf(execution)}!${attempt}`
+  const id = nameIn(run.walks.log, 'ask', use, plainName(node.id))
   const limit = durationOf(textOf(node.attributes, 'timeout') ?? '', 1_000)
   const byDefault = defaultOf(execution, choices)
   const options = choices.map(({ value, label }) => ({ value, label }))
@@ -107,7 +108,8 @@ async function asked(
     const said = byDefault?.value ?? TOO_LATE
     return isText ? { text: said } : { choice: said }
   }
-  const late = limit === undefined ? {} : { late: { afterMs: limit, answer: answerLate } }
+  const afterMs = limit === undefined ? 0 : Math.max(0, limit - openFor(run.walks.log, use))
+  const late = limit === undefined ? {} : { late: { afterMs, answer: answerLate } }
   try {
     const closing = isText ? { text: TOO_LATE } : { choice: options.at(-1)?.value ?? '' }
     const payload = await askPerson(run, execution, { id, prompt, form: fields, closing, ...late })

@@ -36,6 +36,13 @@ export function nameIn(
   return log.nameFor(`${kind} ${use}`, `${kind}/${wanted}`).slice(kind.length + 1)
 }
 
+/** For how many ms a question is open by now, also before a pause. */
+export function openFor(log: OutcomeLog, use: string): number {
+  const at = log.takenAt(`ask ${use}`)
+  // A clock that was set back makes it no younger than it is.
+  return at === undefined ? 0 : Math.max(0, Date.now() - at)
+}
+
 /** Ids of the questions that were asked, also before a pause. */
 export function questionsOf(log: OutcomeLog): string[] {
   return log.names().flatMap((name) => (name.startsWith('ask/') ? [name.slice('ask/'.length)] : []))

@@ -40,17 +40,26 @@ export interface PipelineResult {
   run_dir: string
 }
 
+/** What a run gave, with the last answer of a session in its own nodes: a question or a command after it does not replace it. */
+export interface PipelineEnd {
+  result: PipelineResult
+  answer?: string
+}
+
 const CHECKPOINT = 'pipeline.jsonl'
 
 /** Throws where the run can't go on: by its stop, by a budget, without a key. */
-export async function runPipeline(ctx: PipelineContext, input: PipelineInput): Promise<PipelineResult> {
+export async function runPipeline(ctx: PipelineContext, input: PipelineInput): Promise<PipelineEnd> {
   const family = checkFamily({ path: input.file, source: input.source, read: (path) => input.read(path) })
   const root = family.members.values().next().value as NonNullable<ReturnType<Family['members']['get']>>
   const diagnostics = [...family.diagnostics]
   const runDir = process.env['RESOLVE_DIR'] ?? ''
-  const ended = (status: PipelineResult['status'], more: Partial<PipelineResult>): PipelineResult => ({
-    ...{ status, visited: [], context: {}, questions: [], passed_over: [], diagnostics, run_dir: runDir },
-    ...more,
+  const ended = (status: PipelineResult['status'], more: Partial<PipelineResult>, answer?: string): PipelineEnd => ({
+    result: {
+      ...{ status, visited: [], context: {}, questions: [], passed_over: [], diagnostics, run_dir: runDir },
+      ...more,
+    },
+    ...(answer === undefined ? {} : { answer }),
   })
   if (!family.isRunnable)
     return ended('fail', {
@@ -110,7 +119,11 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
     // A process that was killed between this event and its result told it already.
     if (!wasTold(runDir, `${ctx.config.resolver_name}.complete`))
       ctx.emit('complete', { status: end.status, duration_ms, nodes: end.state.completed.length })
-    return ended(end.status, resultOf(run, end))
+    return ended(
+      end.status,
+      resultOf(run, end),
+      log.of(scope.id).findLast(({ outcome }) => outcome.output)?.outcome.output,
+    )
   } catch (error) {
     view.write()
     if (!ctx.signal.aborted) ctx.emit('error', { reason: error instanceof Error ? error.message : String(error) })

@@ -15,6 +15,8 @@ export interface OutcomeLine {
 interface NameLine {
   name: string
   for: string
+  /** When it was taken: ms since 1970. Absent in the log of an earlier version. */
+  at?: number
 }
 
 export class OutcomeLog {
@@ -23,6 +25,7 @@ export class OutcomeLog {
   readonly #lines = new Map<string, (OutcomeLine & { place: number })[]>()
   readonly #names = new Map<string, string>()
   readonly #taken = new Set<string>()
+  readonly #takenAt = new Map<string, number>()
 
   /** Reads what is there. The beginning of a line that a killed process wrote is cut off. */
   constructor(path: string) {
@@ -64,8 +67,13 @@ export class OutcomeLog {
     if (known !== undefined) return known
     let name = wanted
     for (let n = 2; this.#taken.has(name); n += 1) name = `${wanted}-${n}`
-    this.#write({ name, for: use })
+    this.#write({ name, for: use, at: Date.now() })
     return name
+  }
+
+  /** When a name was asked for first, also before a pause: ms since 1970; undefined where that is not known. */
+  takenAt(use: string): number | undefined {
+    return this.#takenAt.get(use)
   }
 
   /** Whether a name was asked for, also before a pause. */
@@ -91,6 +99,7 @@ export class OutcomeLog {
     if ('name' in line) {
       this.#names.set(line.for, line.name)
       this.#taken.add(line.name)
+      if (line.at !== undefined) this.#takenAt.set(line.for, line.at)
       return
     }
     const lines = this.#lines.get(line.scope) ?? []
@@ -103,7 +112,8 @@ export class OutcomeLog {
 function parsed(text: string): OutcomeLine | NameLine | undefined {
   try {
     const line = JSON.parse(text) as Partial<OutcomeLine & NameLine> | null
-    if (typeof line?.name === 'string' && typeof line.for === 'string') return { name: line.name, for: line.for }
+    if (typeof line?.name === 'string' && typeof line.for === 'string')
+      return { name: line.name, for: line.for, ...(typeof line.at === 'number' ? { at: line.at } : {}) }
     if (typeof line?.scope !== 'string' || typeof line.node !== 'string') return undefined
     return typeof line.outcome?.status === 'string' ? (line as OutcomeLine) : undefined
   } catch {

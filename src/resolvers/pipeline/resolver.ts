@@ -66,15 +66,15 @@ resolver({
     const isInRepository = clone !== undefined && (params.repository ?? '').trim() !== ''
     const workingDirectory = isInRepository ? clone.path : ctx.workingDirectory
     const placed = Object.create(ctx, { workingDirectory: { value: workingDirectory } }) as typeof ctx
-    const result = await runPipeline(placed, { ...found, source, ...options })
+    const { result, answer } = await runPipeline(placed, { ...found, source, ...options })
     await ctx.data.write('result.json', `${JSON.stringify(result, undefined, 2)}\n`)
     ctx.artifact('file', 'result.json')
-    const { pull_request: pull, last_response: said } = result.context
+    const { pull_request: pull } = result.context
     if (typeof pull === 'string' && URL.canParse(pull)) ctx.artifact('pr', pull)
     if (result.status === 'fail') return { status: 'failed', error: result.reason ?? 'The pipeline failed.' }
     const passed = result.passed_over
       .map(({ node_id: id, reason }) => `\nFailed on the way: "${id}": ${reason}`)
       .join('')
-    return `${typeof said === 'string' && said !== '' ? said : `${result.visited.length} nodes were executed.`}${passed}`
+    return `${answer ?? `${result.visited.length} nodes were executed.`}${passed}`
   },
 }).serve()
