@@ -18,7 +18,7 @@ import { SESSIONS_DIR, type SessionCompleted, type SessionDispatched } from '../
 import { secretsOf } from '../core/redaction/config-secrets.ts'
 import { Redactor } from '../core/redaction/redact.ts'
 import { SessionBundles } from './bundles/session-bundles.ts'
-import { type AgentOptions, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
+import { type AgentOptions, REASONING, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
 import { Guardian, type GuardianNote } from './guardian/guardian.ts'
 import { instructionsWith } from './instructions.ts'
 import { Budget } from './loop/budget.ts'
@@ -117,6 +117,7 @@ export class Sessions {
     let transcript: Transcript | undefined
     const model = await openModel({
       model: options.model ?? llm?.model ?? '',
+      reasoning: options.reasoning,
       apiKey: credentials.llm_provider_api_key ?? '',
       baseUrl: llm?.base_url ?? '',
       name,
@@ -189,9 +190,9 @@ export class Sessions {
   }
 
   #agentTool(id: string, options: SessionOptions, transcriptOf: () => Transcript): Tool {
-    const { agents = {}, model, cwd, readOnly, ownTools, skills, fetch, bundles } = options
+    const { agents = {}, model, reasoning, cwd, readOnly, ownTools, skills, fetch, bundles } = options
     return agentTool(agents, async (name, task, call) => {
-      const inherited = { model, cwd, readOnly, ownTools, skills, fetch, bundles }
+      const inherited = { model, reasoning, cwd, readOnly, ownTools, skills, fetch, bundles }
       const given = Object.entries(inherited).filter(([, value]) => value !== undefined)
       const { description: _, ...own } = agents[name] as AgentOptions
       const agent = {
@@ -264,6 +265,7 @@ function placeOf({ workspace_path, workspace = [], project_path }: InstanceConfi
 }
 
 function problemWith({
+  reasoning,
   instructions = '',
   tools = [],
   ownTools = {},
@@ -274,6 +276,7 @@ function problemWith({
 }: SessionOptions): string | undefined {
   if (Buffer.byteLength(instructions) > SESSION_INSTRUCTIONS_MAX_BYTES)
     return `its instructions have more than ${SESSION_INSTRUCTIONS_MAX_BYTES} bytes`
+  if (reasoning !== undefined && !REASONING.includes(reasoning)) return `"reasoning" is one of ${REASONING.join(', ')}`
   const unknown = tools.find((one) => !TOOL_NAMES.includes(one))
   if (unknown !== undefined) return `there is no tool "${unknown}"; there are ${TOOL_NAMES.join(', ')}`
   const odd = Object.keys(ownTools).find((one) => !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(one))

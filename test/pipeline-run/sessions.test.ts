@@ -148,3 +148,24 @@ test('without a key the run ends with the reason, before a node is executed', as
   expect(bench.events(ran.id, 'node_start')).toEqual([])
   expect(JSON.stringify(ran.error)).toContain('there is no key')
 })
+
+test('reasoning_effort of a node, or of the stylesheet, is how much its model thinks', async () => {
+  llm.script([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
+  const ran = await bench.with(
+    {
+      RESOLVE_LLM_PROVIDER_API_KEY: 'sk-canary-0123456789',
+      RESOLVE_LLM_BASE_URL: llm.url,
+      RESOLVE_LLM_MODEL: 'openai-compatible/test-1',
+    },
+    `digraph thinks {
+      model_stylesheet = ".hard { reasoning_effort: high; }"
+      ${FRAME}
+      one [prompt="1", reasoning_effort=low]
+      two [prompt="2", class=hard]
+      three [prompt="3"]
+      start -> one -> two -> three -> exit
+    }`,
+  )
+  expect(ran.status, ran.stderr).toBe('completed')
+  expect(llm.requests.map(({ body }) => body['reasoning_effort'])).toEqual(['low', 'high', undefined])
+})

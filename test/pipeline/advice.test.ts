@@ -38,6 +38,12 @@ test.each([
     [],
   ],
   ['a removed extension', 'a [runs_on=always]; start -> a -> exit', ['warning removed_extension a']],
+  ['an effort that no model knows', 'a [reasoning_effort=much]; start -> a -> exit', ['warning reasoning_unknown a']],
+  [
+    'an effort that models know, or a variable',
+    'a [reasoning_effort=High]; b [reasoning_effort="$x"]; start -> a -> b -> exit',
+    [],
+  ],
   ['a failure that is passed over', `${tool('x')}; start -> t -> a -> exit`, ['info failure_passed_over t']],
 ])('%s', (_, body, wanted) => {
   expect(rulesOf(body)).toEqual(wanted)

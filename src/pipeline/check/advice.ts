@@ -1,6 +1,7 @@
 /** Advice on a pipeline that may run, but perhaps not as its author thinks (docs/pipelines.md, Checks). Never an error. */
 import { type Condition, keysOf, parseCondition } from '../language/condition.ts'
 import { isOn, type PipelineEdge, type PipelineNode, textOf } from '../language/graph.ts'
+import { REASONING_EFFORTS } from '../language/reasoning.ts'
 import { variablesIn } from '../language/variables.ts'
 import { cyclesIn, type Flow } from './flow.ts'
 import { type Found, listOf, type Rule } from './rules.ts'
@@ -113,6 +114,20 @@ function* removedExtensions({ graph }: Flow): Generator<Found> {
   }
 }
 
+function* unknownEfforts({ graph }: Flow): Generator<Found> {
+  for (const node of graph.nodes.values()) {
+    const effort = textOf(node.attributes, 'reasoning_effort')?.trim().toLowerCase()
+    // A variable has its value at run time.
+    if (effort === undefined || effort === '' || effort.includes('$')) continue
+    if (!REASONING_EFFORTS.some((one) => one === effort))
+      yield advice(
+        'reasoning_unknown',
+        `"${effort.slice(0, 40)}" is no reasoning_effort: the model of "${node.id}" thinks as it does by itself.`,
+        { ...ofNode(node), fix: `write one of ${REASONING_EFFORTS.join(', ')}` },
+      )
+  }
+}
+
 /** The exit is a success though what failed was only noted. */
 function* ignoredFailures({ graph, outgoing, handlers }: Flow): Generator<Found> {
   for (const node of graph.nodes.values()) {
@@ -136,5 +151,6 @@ export const ADVICE: readonly Rule[] = [
   endlessCycles,
   staleKeys,
   removedExtensions,
+  unknownEfforts,
   ignoredFailures,
 ]

@@ -6,6 +6,7 @@ import type { Session, SessionOptions } from '../../sdk/index.ts'
 import { ResolveError } from '../../sdk/index.ts'
 import { failed, type Outcome, outcomeOf } from '../engine/outcome.ts'
 import { integerOf, isOn, textOf } from '../language/graph.ts'
+import { REASONING_EFFORTS } from '../language/reasoning.ts'
 import { parseStylesheet, type StyleRule, styleOf } from '../language/stylesheet.ts'
 import type { Execution } from '../walks/walk.ts'
 import { nameIn, placeOf, plainName } from './node-files.ts'
@@ -198,11 +199,17 @@ async function openSession(run: Run, execution: Execution, use: string, wanted: 
   const name = nameIn(run.walks.log, 'session', use, plainName(wanted).toLowerCase())
   const model = modelOf(run, execution)
   const steps = integerOf(node.attributes, 'max_agent_turns')
+  const effort = (
+    attributeOf(execution, 'reasoning_effort') ?? styleFor(execution).get('reasoning_effort')
+  )?.toLowerCase()
+  // Of another word the check warned.
+  const reasoning = REASONING_EFFORTS.find((one) => one === effort)
   const agent = /^@(\S+)$/.exec(textOf(node.attributes, 'session')?.trim() ?? '')?.[1]
   const options: SessionOptions = {
     cwd: run.ctx.workingDirectory,
     ...(model === undefined ? {} : { model }),
     ...(agent === undefined ? {} : { agent }),
+    ...(reasoning === undefined ? {} : { reasoning }),
     ...(steps === undefined || steps < 1 ? {} : { limits: { steps } }),
     ...(scope.flow.handlers.get(node.id) === 'codergen' ? {} : { tools: [], bundles: false }),
   }

@@ -17,6 +17,11 @@ export const TOOL_NAMES = [
 
 export type ToolName = (typeof TOOL_NAMES)[number]
 
+/** How much a model is to think before it answers; what of it a model knows is the provider's. */
+export const REASONING = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+
+export type Reasoning = (typeof REASONING)[number]
+
 export interface SessionLimits {
   /** Model calls in one run. Default 200. */
   steps?: number
@@ -71,6 +76,8 @@ export interface AgentOptions extends Omit<SessionOptions, 'agents'> {
 export interface SessionOptions {
   /** `provider/model`. Default: RESOLVE_LLM_MODEL of the host. */
   model?: string
+  /** Default: as the provider has it. */
+  reasoning?: Reasoning
   /** What the model is told first. */
   instructions?: string
   /** Default: all; `apply_patch` is for models of OpenAI, and for others where it is named here. */

@@ -45,6 +45,7 @@ export async function askModel(question: Question): Promise<Answer> {
     messages: [...messages],
     tools: Object.fromEntries(described) as ToolSet,
     providerOptions: model.options,
+    ...(model.reasoning === undefined ? {} : { reasoning: model.reasoning }),
     maxRetries: 0,
     maxOutputTokens,
     abortSignal: AbortSignal.any([signal, silence.signal]),

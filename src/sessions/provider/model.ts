@@ -10,6 +10,7 @@ import { scriptedModel } from './script.ts'
 import { type Provider, readBaseUrl, readWish, type Wish } from './wish.ts'
 
 type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]['providerOptions']>
+type Reasoning = NonNullable<Parameters<typeof streamText>[0]['reasoning']>
 
 export interface Model {
   /** `provider/model`. */
@@ -17,6 +18,8 @@ export interface Model {
   readonly kind: SessionKind
   readonly language: LanguageModel
   readonly options: ProviderOptions
+  /** Absent: as the provider has it. */
+  readonly reasoning?: Reasoning
   /** How many tokens a request and its answer may have, as far as it is known. */
   readonly window: number
   /** A result of a tool may hold images, as far as its protocol goes. */
@@ -28,6 +31,7 @@ export interface Model {
 export interface ModelWish {
   /** The options of the session, or the config of the instance. */
   model: string
+  reasoning?: Reasoning | undefined
   apiKey: string
   baseUrl: string
   /** The name and id of the session: a script has turns for names. */
@@ -76,6 +80,7 @@ export async function openModel(asked: ModelWish): Promise<Model> {
     kind: 'live',
     language: boundedCalls(await clientOf(wish, apiKey, baseUrl)),
     options: OPTIONS[wish.provider] ?? {},
+    ...(asked.reasoning === undefined ? {} : { reasoning: asked.reasoning }),
     window: windowOf(wish.provider, wish.model) ?? SESSION_WINDOW_TOKENS,
     takesImages: wish.provider !== 'openai-compatible',
     price: (usage) => priceOf(usage, wish.provider, wish.model),
