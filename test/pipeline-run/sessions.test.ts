@@ -169,3 +169,28 @@ test('reasoning_effort of a node, or of the stylesheet, is how much its model th
   expect(ran.status, ran.stderr).toBe('completed')
   expect(llm.requests.map(({ body }) => body['reasoning_effort'])).toEqual(['low', 'high', undefined])
 })
+
+test('a status.json that is a FIFO or a link is no verdict, and one that a session wrote for another node does not count', async () => {
+  const shell = (command: (path: string) => string) => (request: LlmRequest) => {
+    const path = /(\/\S+status\.json)/.exec(textsOf(request, 'user').join('\n'))?.[1] ?? 'none'
+    return { calls: [{ tool: 'shell', input: { command: command(path) }, id: 'c1' }] }
+  }
+  const fail = `echo '{"outcome": "fail"}' >`
+  llm.script([
+    shell(
+      (path) => `mkdir -p $(dirname $(dirname ${path}))/two && ${fail} $(dirname $(dirname ${path}))/two/status.json`,
+    ),
+    ...[{ text: 'One.' }, { text: 'Two.' }],
+    ...[shell((path) => `mkfifo ${path}`), { text: 'Three.' }],
+    ...[shell((path) => `ln -s /dev/zero ${path}`), { text: 'Four.' }],
+  ])
+  const ran = await runs(`digraph statuses {
+    ${FRAME}
+    last [shape=parallelogram, tool_command="true"]
+    start -> one -> two -> three -> four -> last -> exit
+  }`)
+  expect(ran, ran.stderr).toMatchObject({ code: 0, status: 'completed' })
+  expect(ran.passed_over).toEqual(
+    ['three', 'four'].map((id) => ({ node_id: id, reason: expect.stringContaining('malformed') as string })),
+  )
+})

@@ -70,6 +70,7 @@ const STATUS_NAMES: Readonly<Record<string, Status>> = {
 function verdictIn(value: unknown): Outcome | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const given = value as Record<string, unknown>
+  if (isTooDeep(given)) return undefined
   const word = given['outcome'] ?? given['status']
   if (typeof word !== 'string' || word.trim() === '') return undefined
   const name = word.trim()
@@ -98,6 +99,14 @@ function verdictIn(value: unknown): Outcome | undefined {
   return outcome
 }
 
+const LEVELS_MAX = 64
+
+/** Values come into the context, which is written as JSON: that of thousands of levels has no text. */
+export function isTooDeep(value: unknown, levels = LEVELS_MAX): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((one) => isTooDeep(one, levels - 1))
+}
+
 function objectOf(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -108,9 +117,23 @@ function objectOf(text: string): unknown {
 
 /** The whole text, each fenced block, and the last object in braces. */
 function objectsIn(text: string): unknown[] {
-  const fenced = [...text.matchAll(/```(?:json)?\s*\n([\s\S]*?)\n\s*```/g)].map(([, inside]) => inside as string)
   const last = lastObject(text)
-  return [...fenced, ...(last === undefined ? [] : [last]), text.trim()].map(objectOf)
+  return [...fencedIn(text), ...(last === undefined ? [] : [last]), text.trim()].map(objectOf)
+}
+
+/** Line by line: a pattern over several lines takes time by the cube of their count. */
+function fencedIn(text: string): string[] {
+  const found: string[] = []
+  let inside: string[] | undefined
+  for (const line of text.split('\n')) {
+    if (inside === undefined) {
+      if (/```(?:json)?\s*$/.test(line)) inside = []
+    } else if (line.trimStart().startsWith('```')) {
+      if (inside.length > 0) found.push(inside.join('\n'))
+      inside = undefined
+    } else inside.push(line)
+  }
+  return found
 }
 
 /** The last `{…}` whose braces are balanced, seen from its end. */

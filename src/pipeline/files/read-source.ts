@@ -1,5 +1,5 @@
 /** Reads one file of a pipeline within its bound: a regular file of UTF-8 text. Commands and the resolver `pipeline` call it. */
-import { constants } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { fail, systemCode } from '../../core/errors.ts'
 import { PIPELINE_SOURCE_MAX_BYTES } from '../../core/limits.ts'
@@ -27,6 +27,24 @@ export async function readSource(path: string, label: string = path): Promise<st
     return toText(buffer.subarray(0, length), refuse)
   } finally {
     await file.close()
+  }
+}
+
+/** The same while the caller cannot wait: what belongs to a pipeline, at a path that commands may change. Undefined where it is not read. */
+export function readSourceNow(path: string): string | undefined {
+  let fd: number | undefined
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    if (!fstatSync(fd).isFile()) return undefined
+    const buffer = Buffer.alloc(PIPELINE_SOURCE_MAX_BYTES + 1)
+    let length = 0
+    for (let read = -1; read !== 0 && length < buffer.length; length += read)
+      read = readSync(fd, buffer, length, buffer.length - length, length)
+    return sourceOf(buffer.subarray(0, length), path)
+  } catch {
+    return undefined
+  } finally {
+    if (fd !== undefined) closeSync(fd)
   }
 }
 

@@ -10,6 +10,10 @@ import { type Token, tokensOf } from './tokens.ts'
 export const SOURCE_MAX_BYTES = 1024 * 1024
 export const NODES_MAX = 2_000
 export const EDGES_MAX = 10_000
+/** Of one node or edge, and of its defaults: each node has a copy of them. */
+export const ATTRIBUTES_MAX = 128
+/** Files, questions and sessions are named after nodes. */
+export const NAME_MAX_CHARS = 256
 const DIAGNOSTICS_MAX = 100
 const DEPTH_MAX = 32
 
@@ -43,6 +47,7 @@ class Parser {
   #next = 0
   #depth = 0
   #isFull = false
+  #hasTooMany = false
 
   constructor(source: string) {
     this.#source = source
@@ -130,14 +135,23 @@ class Parser {
     if (from === undefined) return
     if (this.#is('->')) this.#edgesFrom(scope, from)
     else if (from.isGroup) this.#noAttributes('A group of nodes')
-    else this.#declare(scope, from.ids[0] as string, this.#peek(-1).at)
+    else this.#declare(scope, from.ids[0] ?? '', this.#peek(-1).at)
   }
 
   #defaults(scope: Scope, kind: 'graph' | 'node' | 'edge'): void {
+    const at = this.#peek().at
     const given = this.#attributeBlocks(kind)
     if (kind === 'graph') for (const [key, value] of given) this.#graphValue(scope, key, value)
-    if (kind === 'node') scope.nodeDefaults = new Map([...scope.nodeDefaults, ...given])
-    if (kind === 'edge') scope.edgeDefaults = new Map([...scope.edgeDefaults, ...given])
+    if (kind === 'node') scope.nodeDefaults = this.#within(at, new Map([...scope.nodeDefaults, ...given]))
+    if (kind === 'edge') scope.edgeDefaults = this.#within(at, new Map([...scope.edgeDefaults, ...given]))
+  }
+
+  /** The first of them where there are too many, which is reported once. */
+  #within(at: Offset, attributes: Map<string, Value>): Map<string, Value> {
+    if (attributes.size <= ATTRIBUTES_MAX) return attributes
+    if (!this.#hasTooMany) this.#report(at, `A node or an edge has at most ${ATTRIBUTES_MAX} attributes.`)
+    this.#hasTooMany = true
+    return new Map([...attributes].slice(0, ATTRIBUTES_MAX))
   }
 
   /** Attributes of a subgraph are its own; only its label means something. */
@@ -192,6 +206,10 @@ class Parser {
 
   #mentioned(scope: Scope, id: string, at: Offset): { ids: string[]; isGroup: boolean } | undefined {
     if (!this.#nodes.has(id)) {
+      if (id.length > NAME_MAX_CHARS) {
+        this.#report(at, `The name of a node has at most ${NAME_MAX_CHARS} characters.`)
+        return { ids: [], isGroup: false }
+      }
       if (this.#nodes.size >= NODES_MAX) {
         if (!this.#isFull) this.#report(at, `A pipeline has at most ${NODES_MAX} nodes.`)
         this.#isFull = true
@@ -215,6 +233,7 @@ class Parser {
     }
     node.isImplicit = false
     for (const [key, value] of given) node.attributes.set(key, value)
+    node.attributes = this.#within(at, node.attributes)
   }
 
   #edgesFrom(scope: Scope, first: { ids: string[] }): void {
@@ -227,10 +246,16 @@ class Parser {
       chain.push(next.ids)
     }
     const given = this.#attributeBlocks('edge')
-    const attributes = new Map([...scope.edgeDefaults, ...given])
+    const attributes =
+      given.size === 0
+        ? scope.edgeDefaults
+        : this.#within(this.#peek(-1).at, new Map([...scope.edgeDefaults, ...given]))
     for (const [step, place] of at.entries()) {
       for (const from of chain[step] ?? []) {
-        for (const to of chain[step + 1] ?? []) this.#addEdge({ from, to, at: place, attributes })
+        for (const to of chain[step + 1] ?? []) {
+          this.#addEdge({ from, to, at: place, attributes })
+          if (this.#isFull) return
+        }
       }
     }
   }

@@ -19,11 +19,13 @@ const PROPERTIES: Readonly<Record<string, string>> = {
   reasoning_effort: 'reasoning_effort',
 }
 const STRENGTH = { all: 0, shape: 1, class: 2, id: 3 } as const
+const PROPERTY = /^[A-Za-z_][\w-]*$/
+/** Each is looked at for each node. */
+const RULES_MAX = 1_000
 const SELECTOR = /^(?:(\*)|#([\w-]+)|\.([\w-]+)|([A-Za-z_][\w-]*))$/
 
 export function parseStylesheet(source: string): StylesheetResult {
-  // Comments keep their length, so that places stay right.
-  const text = source.replace(/\/\*[\s\S]*?\*\//g, (comment) => ' '.repeat(comment.length))
+  const text = withoutComments(source)
   const rules: StyleRule[] = []
   let at = 0
   while (text.slice(at).trim() !== '') {
@@ -34,9 +36,10 @@ export function parseStylesheet(source: string): StylesheetResult {
     const properties = new Map<string, string>()
     let begin = open + 1
     for (const part of text.slice(open + 1, close).split(';')) {
-      const [, name, value] = /^\s*([A-Za-z_][\w-]*)\s*:\s*([\s\S]*?)\s*$/.exec(part) ?? []
-      if (name !== undefined && value !== undefined && value !== '') {
-        const canonical = PROPERTIES[name]
+      const colon = part.indexOf(':')
+      const [name, value] = [part.slice(0, Math.max(0, colon)).trim(), part.slice(colon + 1).trim()]
+      if (PROPERTY.test(name) && value !== '') {
+        const canonical = Object.hasOwn(PROPERTIES, name) ? PROPERTIES[name] : undefined
         if (canonical !== undefined) properties.set(canonical, value.replace(/^(["'])([\s\S]*)\1$/, '$2'))
       } else if (part.trim() !== '') return refused('Expected "property: value".', firstOf(text, begin))
       begin += part.length + 1
@@ -45,12 +48,26 @@ export function parseStylesheet(source: string): StylesheetResult {
       const [whole, all, id, className, shape] = SELECTOR.exec(selector.trim()) ?? []
       if (whole === undefined)
         return refused(`"${selector.trim()}" is no selector: *, shape, .class or #id.`, firstOf(text, at))
+      if (rules.length >= RULES_MAX) return refused(`A stylesheet has at most ${RULES_MAX} rules.`, firstOf(text, at))
       const kind = all !== undefined ? 'all' : id !== undefined ? 'id' : className !== undefined ? 'class' : 'shape'
       rules.push({ kind, name: id ?? className ?? shape ?? '', properties })
     }
     at = close + 1
   }
   return { isOk: true, rules }
+}
+
+/** Comments keep their length, so that places stay right. One that does not end is no comment. */
+function withoutComments(source: string): string {
+  const parts: string[] = []
+  let at = 0
+  for (let open = source.indexOf('/*'); open !== -1; open = source.indexOf('/*', at)) {
+    const close = source.indexOf('*/', open + 2)
+    if (close === -1) break
+    parts.push(source.slice(at, open), ' '.repeat(close + 2 - open))
+    at = close + 2
+  }
+  return [...parts, source.slice(at)].join('')
 }
 
 function refused(message: string, at: number): StylesheetResult {

@@ -1,6 +1,8 @@
 /** The handlers `codergen` and `prompt`: a session of a model, its verdict, and the session that several nodes share (docs/pipelines.md, Models; Outcomes). */
-import { lstat, mkdir, readFile, rm } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { mkdir, open, rm } from 'node:fs/promises'
 import { join, posix } from 'node:path'
+import { systemCode } from '../../core/errors.ts'
 import { needsNoKey } from '../../core/protocol/session/session.ts'
 import type { Session, SessionOptions } from '../../sdk/index.ts'
 import { ResolveError } from '../../sdk/index.ts'
@@ -18,6 +20,8 @@ import { attributeOf, expanded, fidelityOf, labelOf, preambleOf, threadOf } from
 const RESPONSE_MAX_CHARS = 8_000
 const OUTPUT_MAX_CHARS = 100_000
 const STATUS_MAX_BYTES = 256 * 1024
+/** Of something at its path that is not read: no verdict. */
+const NO_STATUS = 'no status'
 
 /** `given`: what it is asked, where that is not the prompt of the node. */
 export async function runAgent(
@@ -42,7 +46,13 @@ export async function runAgent(
     return withResponse(execution, verdictOf(reply.text, undefined, isGate, reply.status), reply.text)
   }
 
-  const statusShown = hasTools ? await statusPathFor(run, dir, use, attempt) : undefined
+  let statusShown: string | undefined
+  try {
+    statusShown = hasTools ? await statusPathFor(run, dir, use, attempt) : undefined
+  } catch (error) {
+    // A command may have put something else in its place.
+    return failed(`The folder of its status.json can't be made: ${systemCode(error) ?? String(error)}.`)
+  }
   const fidelity = fidelityOf(execution)
   const thread = fidelity === 'full' ? await threadFor(run, execution) : undefined
   const session = thread?.session ?? (await openSession(run, execution, use, node.id))
@@ -154,11 +164,22 @@ function verdictWords(statusPath: string | undefined, isGate: boolean): string {
 
 async function readStatus(path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return undefined
-  // The session chose what is at this path: a FIFO would be waited for.
-  const found = await lstat(path).catch(() => undefined)
-  if (found === undefined) return undefined
-  if (!found.isFile() || found.size > STATUS_MAX_BYTES) return 'no status'
-  return await readFile(path, 'utf8')
+  // The session chose what is at this path, and may go on to change it: a FIFO would be waited for, a link leads elsewhere.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch(
+    (error: unknown) => (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '') ? undefined : null),
+  )
+  if (file === undefined) return undefined
+  if (file === null) return NO_STATUS
+  try {
+    if (!(await file.stat()).isFile()) return NO_STATUS
+    const bytes = Buffer.alloc(STATUS_MAX_BYTES + 1)
+    let length = 0
+    for (let read = -1; read !== 0 && length < bytes.length; length += read)
+      read = (await file.read(bytes, length, bytes.length - length, length)).bytesRead
+    return length > STATUS_MAX_BYTES ? NO_STATUS : bytes.toString('utf8', 0, length)
+  } finally {
+    await file.close()
+  }
 }
 
 const styles = new WeakMap<object, StyleRule[]>()

@@ -4,7 +4,7 @@ import { isObject } from '../../core/primitives/is-object.ts'
 import { ResolveError } from '../../sdk/index.ts'
 import { runCommand } from '../../sessions/tools/run-command.ts'
 import { listOf } from '../check/rules.ts'
-import { failed, type Outcome } from '../engine/outcome.ts'
+import { failed, isTooDeep, type Outcome } from '../engine/outcome.ts'
 import { textIn } from '../engine/select-edge.ts'
 import { isOn, textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
@@ -60,7 +60,7 @@ function updatesOf(stdout: string, isJson: boolean): Record<string, unknown> {
   for (const text of [stdout, lines.at(-1) ?? '']) {
     try {
       const value: unknown = JSON.parse(text)
-      if (isObject(value)) return { ...value, ...updates }
+      if (isObject(value) && !isTooDeep(value)) return { ...value, ...updates }
     } catch {
       // The last line is looked at too: programs print before it.
     }
@@ -83,19 +83,32 @@ function environmentOf({ node, state }: Execution): Record<string, string> {
 
 async function runHere(run: Run, execution: Execution, command: string): Promise<Printed> {
   const [out, err] = [new Kept(), new Kept()]
-  const { code } = await runCommand({
-    command,
-    cwd: run.ctx.workingDirectory,
-    mark: `${placeOf(execution)} ${process.pid}`,
-    isOfResolver: true,
-    resolveDir: process.env['RESOLVE_DIR'] ?? '',
-    sink: out,
-    errors: err,
-    environment: environmentOf(execution),
-    limitMs: LIMIT_MS,
-    signal: execution.signal,
-  })
-  return { code, stdout: out.text(), stderr: err.text() }
+  try {
+    const { code } = await runCommand({
+      command,
+      cwd: run.ctx.workingDirectory,
+      mark: `${placeOf(execution)} ${process.pid}`,
+      isOfResolver: true,
+      resolveDir: process.env['RESOLVE_DIR'] ?? '',
+      sink: out,
+      errors: err,
+      environment: environmentOf(execution),
+      limitMs: LIMIT_MS,
+      signal: execution.signal,
+    })
+    return { code, stdout: out.text(), stderr: err.text() }
+  } catch (error) {
+    if (execution.signal.aborted) throw error
+    // A NUL or a value that is too long, which other nodes left in the context; a working directory that is gone.
+    return { code: null, stdout: '', stderr: '', refused: `The command can't be started: ${reasonOf(error)}.` }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = isObject(error) ? error['code'] : undefined
+  if (code === 'E2BIG') return 'it is too long, or a value of its environment is'
+  if (code === 'ERR_INVALID_ARG_VALUE') return 'it has a NUL character, or a value of its environment has'
+  return typeof code === 'string' ? code : String(error)
 }
 
 async function runInSandbox(run: Run, execution: Execution, command: string): Promise<Printed> {

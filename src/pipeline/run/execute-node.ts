@@ -1,5 +1,5 @@
 /** Executes one node: its attempts within its time, its events and files, and what it must have written (docs/pipelines.md, Retries). */
-import type { Stats } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -131,7 +131,7 @@ async function missing(path: string, stampBefore: string | undefined): Promise<s
   if (found === undefined) return 'is not there'
   if (!found.isFile()) return 'is no file'
   if (stampIn(found) === stampBefore) return 'was not written'
-  const file = await open(path)
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
     const bytes = Buffer.alloc(64 * 1024)
     const { bytesRead } = await file.read(bytes, 0, bytes.length, 0)

@@ -1,5 +1,5 @@
 /** Reads what an instance of the resolver `pipeline` is given (docs/decisions/0034, Contract). */
-import { readFileSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { posix, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ResolveError } from '../../core/errors.ts'
@@ -7,7 +7,7 @@ import { isObject } from '../../core/primitives/is-object.ts'
 import { jsonObjectIn } from '../../core/primitives/json-object.ts'
 import { flowOf, reachableFrom, targetsOf } from '../../pipeline/check/flow.ts'
 import { LIBRARY_FOLDER, pipelineNamed } from '../../pipeline/files/library.ts'
-import { readSource } from '../../pipeline/files/read-source.ts'
+import { readSource, readSourceNow } from '../../pipeline/files/read-source.ts'
 import { textOf } from '../../pipeline/language/graph.ts'
 import { parsePipeline } from '../../pipeline/language/parse.ts'
 import { type Answers, parseScript } from '../../pipeline/run/answers.ts'
@@ -105,7 +105,7 @@ export async function fromFolder(folder: string, path: string): Promise<Pipeline
       return { problem: `"${path}" is outside of ${folder}.` }
     const read = (name: string) => {
       try {
-        return within(name) ? readFileSync(posix.join(root, name), 'utf8') : undefined
+        return within(name) ? readSourceNow(realpathSync(posix.join(root, name))) : undefined
       } catch {
         return undefined
       }

@@ -2,17 +2,14 @@
  * Runs one command of a session in a group of its own, and ends everything that it started, by the mark that its processes carry. The tools
  * shell and jobs call it.
  */
-import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { closeSync, constants, openSync, rmSync } from 'node:fs'
-import { Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import { closeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TOOL_SHELL_DRAIN_MS, TOOL_SHELL_KILL_MS } from '../../core/limits.ts'
 import { CALL_MARK, endProcess, processesOfCall, RESOLVER_COMMAND } from '../guardian/processes.ts'
 import type { OutputSink } from './output-sink.ts'
+import { takePipes } from './pipes.ts'
 
 export interface CommandOptions {
   command: string
@@ -45,7 +42,7 @@ export async function runCommand(options: CommandOptions): Promise<Ended> {
   signal.throwIfAborted()
   const env = { ...ownEnvironment(), ...QUIET, ...environment, RESOLVE_DIR: resolveDir, [CALL_MARK]: mark }
   // One pipe for both: what was printed stays in its order.
-  const [out, err] = openPipes(errors === undefined ? 1 : 2)
+  const [out, err] = takePipes(errors === undefined ? 1 : 2)
   const stdio: StdioOptions = ['ignore', out?.end ?? 'pipe', (errors === undefined ? out : err)?.end ?? 'pipe']
   const script = errors === undefined ? `exec 2>&1; ${command}` : command
   let child: ChildProcess
@@ -85,44 +82,6 @@ export async function runCommand(options: CommandOptions): Promise<Ended> {
     clearTimeout(timer)
     signal.removeEventListener('abort', onStop)
     for (const stream of streams) stream.destroy()
-  }
-}
-
-/**
- * What Node gives a program are sockets: a script that writes to `/dev/stderr` can't open one. A FIFO can be opened again. None where there
- * can be none.
- */
-function openPipes(count: number): Pipe[] {
-  const paths = Array.from({ length: count }, () => join(tmpdir(), `resolve-pipe-${randomBytes(12).toString('hex')}`))
-  const opened: Pipe[] = []
-  try {
-    execFileSync('mkfifo', ['-m', '600', ...paths], { stdio: 'ignore' })
-    for (const path of paths) opened.push(openPipe(path))
-    return opened
-  } catch {
-    for (const { stream, end } of opened) {
-      stream.destroy()
-      closeSync(end)
-    }
-    return []
-  } finally {
-    for (const path of paths) rmSync(path, { force: true })
-  }
-}
-
-interface Pipe {
-  stream: Socket
-  end: number
-}
-
-function openPipe(path: string): Pipe {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    const end = openSync(path, constants.O_WRONLY)
-    return { stream: new Socket({ fd, readable: true, writable: false }), end }
-  } catch (error) {
-    closeSync(fd)
-    throw error
   }
 }
 

@@ -1,6 +1,6 @@
 /** Reads the input flags `-i key=value`, `-i key=@file` and `--input-file F|-` into one payload for a form. */
-import { readFile } from 'node:fs/promises'
-import { fail, systemCode } from '../../core/errors.ts'
+import { createReadStream } from 'node:fs'
+import { fail, ResolveError, systemCode } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import { declaredValue, fieldsOf } from '../../core/view/fields.ts'
@@ -64,10 +64,22 @@ export async function readJsonObject(path: string): Promise<Payload> {
   return parsed as Payload
 }
 
+/** More than an input may have, as JSON may be written with spaces and escapes. */
+const FILE_MAX_BYTES = 16 * 1024 * 1024
+
 async function readText(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8')
+    const chunks: Buffer[] = []
+    let bytes = 0
+    // A file may be a FIFO, as of `<(…)`, or a device without an end.
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > FILE_MAX_BYTES) throw fail('input_too_large', { what: `file ${path}`, bytes, limit: FILE_MAX_BYTES })
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks).toString('utf8')
   } catch (error) {
+    if (error instanceof ResolveError) throw error
     const reason = systemCode(error) === 'ENOENT' ? 'there is no such file' : (systemCode(error) ?? String(error))
     throw usage(`Can't read ${path}: ${reason}.`)
   }
