@@ -232,7 +232,10 @@ const programs: Options[] = [
     ...shared,
     splitting: false,
     banner: { js: requireBanner },
-    entry: entries({ 'read-tree': 'src/core/changes/read-tree-main.ts' }),
+    entry: entries({
+      'read-tree': 'src/core/changes/read-tree-main.ts',
+      'bundles/survey-worker': 'src/core/bundles/fetch/survey-worker.ts',
+    }),
   },
   {
     // A separate build: an author's resolver loads only the SDK.

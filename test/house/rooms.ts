@@ -218,6 +218,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'pipeline/language',
     'sdk',
     'sessions/tools',
+    'sessions/search',
     'core/protocol/session',
     'core/protocol',
     'core/primitives',

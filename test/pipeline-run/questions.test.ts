@@ -159,3 +159,33 @@ test('what a run gives is the last answer of a session, also where a question an
   )
   expect(ran).toMatchObject({ status: 'completed', output: 'The whole answer.' })
 })
+
+test('a question shows files of the working directory, in its text or by name, as they were; nothing outside', async () => {
+  const made = [
+    ...[
+      'mkdir docs',
+      "printf '# Plan\\n\\x60\\x60\\x60\\ncode\\n\\x60\\x60\\x60\\n' > PLAN.md",
+      'echo deep > docs/a.md',
+    ],
+    ...['ln -s /etc/passwd docs/b.md', 'mkfifo docs/c.md', 'head -c 200000 /dev/zero > docs/d.md'],
+  ].join('; ')
+  const asked = await bench.run(`digraph attached {
+    ${FRAME}
+    make [shape=parallelogram, tool_command="${made.replaceAll('\\', '\\\\')}"]
+    ask [shape=hexagon, label="Good?", attachments_inline="PLAN.md", attachments_ref="docs/*.md"]
+    start -> make -> ask -> exit
+  }`)
+  expect(asked, asked.stderr).toMatchObject({ status: 'awaiting_input' })
+  const shown = await bench.place.run('instance', 'answer', asked.id, '--list', '--json')
+  const [{ prompt = '' } = {}] = (JSON.parse(shown.stdout) as { input_requests: { prompt: string }[] }).input_requests
+  expect(prompt).toContain('`PLAN.md`:\n\n````\n# Plan\n```\ncode\n```\n````')
+  expect(prompt).toContain('- `docs/a.md` (in `nodes/ask/attachments/docs/a.md`)')
+  for (const odd of ['b', 'c', 'd'])
+    expect(prompt).toContain(`- \`docs/${odd}.md\`: has more than 100 KiB, or is no file`)
+  expect(prompt).not.toContain('root:')
+  expect(bench.data(asked.id, 'nodes/ask/attachments/docs/a.md')).toBe('deep\n')
+  const outside = await bench.run(
+    `digraph out { ${FRAME} ask [shape=hexagon, label="?", attachments_inline="../../**"] start -> ask -> exit }`,
+  )
+  expect(outside.reason).toContain('leads out of')
+})

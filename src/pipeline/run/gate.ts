@@ -4,6 +4,7 @@ import { failed, type Outcome } from '../engine/outcome.ts'
 import { acceleratorOf, plainLabel } from '../engine/select-edge.ts'
 import { durationOf, textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
+import { attachmentsOf } from './attachments.ts'
 import { nameIn, openFor, placeOf, plainName } from './node-files.ts'
 import { askPerson } from './question.ts'
 import { replyTo } from './replies.ts'
@@ -29,26 +30,35 @@ export async function runGate(run: Run, execution: Execution, dir: string, attem
   const choices = mode === 'yes_no' ? YES_NO : choicesOf(execution)
   const isText = mode === 'freeform'
   if (choices.length === 0 && !isText) return failed(`No edge leaves the question "${node.id}".`)
-  const prompt = [
-    expanded(labelOf(node), execution),
-    attributeOf(execution, 'prompt'),
-    attributeOf(execution, 'description'),
-  ]
-    .filter((one, index, all) => one !== undefined && all.indexOf(one) === index)
-    .join('\n\n')
-  await run.files.write(dir, 'prompt.md', prompt)
+  // A run that goes on asks what it asked, whatever became of the files that it showed.
+  const asked = (await run.files.read(dir, 'prompt.md')) ?? (await promptOf(run, execution, dir))
+  if (typeof asked !== 'string') return failed(asked.problem)
+  await run.files.write(dir, 'prompt.md', asked)
   const answer =
     (await scripted(run, execution, dir, choices, isText)) ??
     (run.options.isAutoApproved
       ? isText
         ? ({ kind: 'text', text: 'Approved.' } as const)
         : ({ kind: 'choice', choice: choices[0] as Choice } as const)
-      : await asked(run, execution, prompt, choices, isText, attempt))
+      : await askedOf(run, execution, asked, choices, isText, attempt))
   if ('outcome' in answer) return answer.outcome
   const outcome = outcomeOf(execution, answer, mode, choices)
   const said = answer.kind === 'choice' ? answer.choice.label : answer.kind === 'text' ? answer.text : TOO_LATE
   await run.files.write(dir, 'response.md', said)
   return outcome
+}
+
+async function promptOf(run: Run, execution: Execution, dir: string): Promise<string | { problem: string }> {
+  const attached = await attachmentsOf(run, execution, dir)
+  if ('problem' in attached) return attached
+  return [
+    expanded(labelOf(execution.node), execution),
+    attributeOf(execution, 'prompt'),
+    attributeOf(execution, 'description'),
+    attached.text,
+  ]
+    .filter((one, index, all) => one !== undefined && one !== '' && all.indexOf(one) === index)
+    .join('\n\n')
 }
 
 const YES_NO: Choice[] = [
@@ -79,7 +89,7 @@ async function scripted(run: Run, execution: Execution, dir: string, choices: re
   return { outcome: failed(`The script answers "${reply.text}" to "${execution.node.id}", which has ${known}.`) }
 }
 
-async function asked(
+async function askedOf(
   run: Run,
   execution: Execution,
   prompt: string,

@@ -21,6 +21,11 @@ export class NodeFiles {
     return nameIn(this.#log, 'dir', placeOf(execution), plainName(execution.node.id))
   }
 
+  /** undefined where it was not written. */
+  async read(directory: string, name: string): Promise<string | undefined> {
+    return await this.#data.read(`nodes/${directory}/${name}`)
+  }
+
   async write(directory: string, name: string, text: string): Promise<void> {
     await this.#data.write(`nodes/${directory}/${name}`, text.slice(0, TEXT_MAX_CHARS))
   }

@@ -15,9 +15,9 @@ import {
   SESSION_BUNDLE_UNITS_MAX,
 } from '../../limits.ts'
 import { AddressFault, parseRepoAddress } from '../../workspace/repo-address.ts'
-import { readContents } from '../contents.ts'
-import { type BundleNote, type BundlePlace, type FoundPlace, isSatisfied, walkBundles } from '../walk.ts'
+import { type BundleNote, type BundlePlace, type FoundPlace, isSatisfied } from '../walk.ts'
 import { type CachedBundle, cachedBundle } from './bundle-cache.ts'
+import { surveyBundles } from './survey.ts'
 
 export interface BundlesRequest {
   home: string
@@ -77,20 +77,21 @@ export async function fetchBundles(
   const tops = [...new Set(request.addresses)]
   let wanted: string[] = tops
   const known = new Map<string, FetchedBundle>()
-  const lookup = (address: string): FoundPlace => toPlace(known.get(address))
+  const found = new Map<string, FoundPlace>()
   for (let round = 0; ; round += 1) {
-    for (const one of await fetcher.fetchAll(wanted, round > 0)) known.set(one.address, one)
-    const places = tops.map((address) => lookup(address)).filter(isPlace)
-    const walk = walkBundles(places, lookup)
-    wanted = [...new Set(walk.wanted)].slice(0, Math.max(0, SESSION_BUNDLE_UNITS_MAX - known.size))
+    for (const one of await fetcher.fetchAll(wanted, round > 0)) {
+      known.set(one.address, one)
+      found.set(one.address, toPlace(one))
+    }
+    const places = tops.map((address) => found.get(address)).filter(isPlace)
+    const survey = await surveyBundles({ places, known: found }, request.signal)
+    wanted = survey.wanted.slice(0, Math.max(0, SESSION_BUNDLE_UNITS_MAX - known.size))
     if (wanted.length === 0 || round > SESSION_BUNDLE_DEPTH_MAX)
-      return { bundles: [...known.values()], notes: readContents(walk).notes, pins: fetcher.pins }
+      return { bundles: [...known.values()], notes: survey.notes, pins: fetcher.pins }
   }
 }
 
-function toPlace(found: FetchedBundle | undefined): FoundPlace {
-  if (found === undefined) return undefined
-  const { name, path, subdirectory, reason } = found
+function toPlace({ name, path, subdirectory, reason }: FetchedBundle): FoundPlace {
   if (path !== null) return { name, path, subdirectory }
   return reason === undefined ? 'satisfied' : { refused: reason }
 }
