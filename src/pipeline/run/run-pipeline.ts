@@ -11,9 +11,8 @@ import { executeNode } from './execute-node.ts'
 import { NodeFiles, questionsOf } from './node-files.ts'
 import type { PipelineContext } from './pipeline-context.ts'
 import type { Run, RunOptions } from './run-parts.ts'
-import { keyOf, RunView } from './run-view.ts'
+import { keyOf, RunView, wasTold } from './run-view.ts'
 import { expanded } from './texts.ts'
-import { wasTold } from './told-before.ts'
 
 export interface PipelineSource {
   /** The path of the graph, from the folder of its files. */
