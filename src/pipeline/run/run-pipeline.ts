@@ -9,10 +9,10 @@ import { OutcomeLog } from '../walks/outcome-log.ts'
 import type { Ended, Scope, Walks } from '../walks/walk.ts'
 import { executeNode } from './execute-node.ts'
 import { NodeFiles, questionsOf } from './node-files.ts'
-import type { PipelineContext } from './pipeline-context.ts'
 import type { Run, RunOptions } from './run-parts.ts'
-import { keyOf, RunView, wasTold } from './run-view.ts'
+import { keyOf, type PipelineContext, RunView } from './run-view.ts'
 import { expanded } from './texts.ts'
+import { wasTold } from './told-before.ts'
 
 export interface PipelineSource {
   /** The path of the graph, from the folder of its files. */

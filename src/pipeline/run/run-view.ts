@@ -1,17 +1,31 @@
 /** What people see of a run while it goes on: `nodes` and `edges` of the state, and events (docs/decisions/0034, Contract). */
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { join } from 'node:path'
 import { isObject } from '../../core/primitives/is-object.ts'
-import { EVENTS_FILE } from '../../core/protocol/coordination.ts'
+import type { Context } from '../../sdk/index.ts'
 import type { BranchResult } from '../engine/branches.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import type { Step } from '../engine/walk.ts'
 import type { Handler } from '../language/handlers.ts'
 import type { OutcomeLine } from '../walks/outcome-log.ts'
 import type { Done, Execution, Scope } from '../walks/walk.ts'
-import type { PipelineContext } from './pipeline-context.ts'
 import { labelOf } from './texts.ts'
+
+/** What a run of a pipeline uses of the instance. */
+export type PipelineContext = Pick<
+  Context,
+  | 'config'
+  | 'signal'
+  | 'sessions'
+  | 'workingDirectory'
+  | 'data'
+  | 'emit'
+  | 'progress'
+  | 'mergeState'
+  | 'requestInput'
+  | 'sandbox'
+  | 'log'
+  | 'state'
+>
 
 type NodeStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'skipped'
 
@@ -264,43 +278,4 @@ export function keyOf(scope: string, nodeId: string): string {
     .filter((one) => one.endsWith('.'))
     .map((one) => decodeURIComponent(one.slice(0, one.indexOf('@'))))
   return [...parents, nodeId].join('/')
-}
-
-/** Its begin is among the first events of a run, its end among the last. */
-const LOOK_BYTES = 64 * 1024
-
-/**
- * Whether an event of this type is in the first or last 64 KiB of the events of this instance: a run that goes on does not tell its begin or
- * its end twice (R58).
- */
-export function wasTold(resolveDir: string, type: string): boolean {
-  let file: number
-  try {
-    file = openSync(join(resolveDir, EVENTS_FILE), 'r')
-  } catch {
-    return false
-  }
-  try {
-    const { size } = fstatSync(file)
-    const parts = [textAt(file, 0), ...(size <= LOOK_BYTES ? [] : [textAt(file, size - LOOK_BYTES)])]
-    return parts.some((part) => part.split('\n').some((line) => isOfType(line, type)))
-  } finally {
-    closeSync(file)
-  }
-}
-
-function textAt(file: number, from: number): string {
-  const bytes = Buffer.alloc(LOOK_BYTES)
-  return bytes.toString('utf8', 0, readSync(file, bytes, 0, LOOK_BYTES, from))
-}
-
-function isOfType(line: string, type: string): boolean {
-  if (!line.includes(type)) return false
-  try {
-    const event: unknown = JSON.parse(line)
-    return isObject(event) && event['event_type'] === type
-  } catch {
-    // A line that the part begins or ends within.
-    return false
-  }
 }
