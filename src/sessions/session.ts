@@ -153,9 +153,8 @@ export class OpenSession implements Session {
     const { transcript } = this.#parts
     const { history } = transcript
     const known = history.turns[this.#given]
-    const isSame =
-      known?.prompt === transcript.redactor.text(prompt).toWellFormed() &&
-      areSameImages(known.images, images, transcript.redactor)
+    const redacted = (text: string) => transcript.redactor.text(text).toWellFormed()
+    const isSame = known?.prompt === redacted(prompt) && areSameImages(known.images, images, redacted)
     const kept = isSame ? known.images : this.#keep(images)
     this.#given += 1
     if (isSame) {

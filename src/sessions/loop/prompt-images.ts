@@ -11,7 +11,6 @@ import {
   REQUEST_IMAGES_MAX_BYTES,
 } from '../../core/limits.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
-import type { Redactor } from '../../core/redaction/redact.ts'
 import type { PromptImage } from '../contract/contract.ts'
 import { imageType } from '../tools/image-type.ts'
 import type { Place } from '../tools/place.ts'
@@ -52,11 +51,15 @@ export function takeImages(images: readonly PromptImage[], { session, place, dir
 }
 
 /** Whether a turn that is kept was given these: a path is the same as it is named, bytes as they are. */
-export function areSameImages(kept: readonly KeptImage[], images: readonly PromptImage[], redactor: Redactor): boolean {
+export function areSameImages(
+  kept: readonly KeptImage[],
+  images: readonly PromptImage[],
+  redacted: (text: string) => string,
+): boolean {
   if (!Array.isArray(images) || kept.length !== images.length) return false
   return images.every((image: PromptImage, at) => {
     const one = kept[at] as KeptImage
-    if (typeof image === 'string') return one.name === redactor.text(image).toWellFormed()
+    if (typeof image === 'string') return one.name === redacted(image)
     if (one.name !== undefined || !isGiven(image)) return false
     return image.data.length === one.bytes && one.file === imageFile(Buffer.from(image.data))
   })
