@@ -157,6 +157,7 @@ export class Sessions {
       redactor: this.#redactor,
       chosen: tools,
       own: ownTools,
+      hooks: options.hooks ?? {},
       more: [
         ...(Object.keys(agents).length === 0
           ? []
@@ -192,9 +193,9 @@ export class Sessions {
   }
 
   #agentTool(id: string, options: SessionOptions, transcriptOf: () => Transcript): Tool {
-    const { agents = {}, model, reasoning, cwd, readOnly, ownTools, skills, fetch, bundles } = options
+    const { agents = {}, model, reasoning, cwd, readOnly, ownTools, hooks, skills, fetch, bundles } = options
     return agentTool(agents, async (name, task, call) => {
-      const inherited = { model, reasoning, cwd, readOnly, ownTools, skills, fetch, bundles }
+      const inherited = { model, reasoning, cwd, readOnly, ownTools, hooks, skills, fetch, bundles }
       const given = Object.entries(inherited).filter(([, value]) => value !== undefined)
       const { description: _, ...own } = agents[name] as AgentOptions
       const agent = {

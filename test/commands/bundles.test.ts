@@ -303,9 +303,12 @@ test('a resumed instance keeps the commits of its bundles; git prune leaves them
 
   const prune = ['git', 'prune', '--older-than', '0s', '--json']
   const commitsOf = ({ stdout }: { stdout: string }) =>
-    (JSON.parse(stdout) as { removed: { url: string; commit?: string }[] }).removed
-      .filter(({ url }) => url.endsWith('team/moving.git'))
+    (JSON.parse(stdout) as { removed: { kind: string; url: string; commit?: string }[] }).removed
+      .filter(({ kind, url }) => kind === 'bundle' && url.endsWith('team/moving.git'))
       .map(({ commit }) => commit)
+  const told = await place.run('git', 'prune', '--older-than', '0s', '--dry-run')
+  expect(told.stdout).toMatch(new RegExp(`^bundle \\S*team/moving\\.git at ${second.slice(0, 12)}  \\d`, 'm'))
+  expect(told.stderr).toMatch(/^Would remove \d+ bundles? \(/m)
   expect(commitsOf(await place.run(...prune, '--dry-run'))).toEqual([second])
   expect(commitsOf(await place.run(...prune))).toEqual([second])
 

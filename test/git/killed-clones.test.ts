@@ -53,8 +53,12 @@ test('git prune removes what was not used for a while, and the next instance fet
   expect(JSON.parse((await cli.run('git', 'prune', '--json')).stdout)).toMatchObject({ removed: [], kept: 1 })
   const dry = await cli.run('git', 'prune', '--older-than', '0s', '--dry-run')
   expect(dry.stdout).toContain(upstream.urlOf('org/one'))
+  expect(dry.stderr).toMatch(/^Would remove 1 repository \(/m)
   const pruned = await cli.run('git', 'prune', '--older-than', '0s', '--json')
-  expect(JSON.parse(pruned.stdout)).toMatchObject({ removed: [{ url: upstream.urlOf('org/one') }], kept: 0 })
+  expect(JSON.parse(pruned.stdout)).toMatchObject({
+    removed: [{ kind: 'repository', url: upstream.urlOf('org/one') }],
+    kept: 0,
+  })
   expect(readdirSync(join(cli.home, 'git/cache'))).toEqual([])
   expect((await cli.with({ env }, 'run', resolver.name)).code).toBe(0)
 })

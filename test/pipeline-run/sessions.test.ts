@@ -1,4 +1,6 @@
 /** Sessions of a pipeline with the real client of a provider: what they are told, what they share, and how they give a verdict (docs/pipelines.md, Models; Outcomes). */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type LlmRequest, LlmServer } from '../support/llm-server.ts'
 import { type Bench, newBench, type Ran } from './running.ts'
@@ -168,4 +170,30 @@ test('reasoning_effort of a node, or of the stylesheet, is how much its model th
   )
   expect(ran.status, ran.stderr).toBe('completed')
   expect(llm.requests.map(({ body }) => body['reasoning_effort'])).toEqual(['low', 'high', undefined])
+})
+
+test('tool_hooks are commands around each call of a tool: one before it can refuse the call', async () => {
+  llm.script([
+    {
+      calls: [
+        { tool: 'shell', input: { command: 'echo one >> effects' }, id: 'c1' },
+        { tool: 'shell', input: { command: 'rm -rf /nowhere; echo two >> effects' }, id: 'c2' },
+      ],
+    },
+    { text: 'Done.' },
+  ])
+  const ran = await runs(`digraph hooked {
+    "tool_hooks.post" = "echo post $TOOL_NAME $TOOL_CALL_ID >> told; echo \\"$TOOL_OUTPUT\\" | wc -l >> told"
+    ${FRAME}
+    work [prompt="Work.", "tool_hooks.pre"="case \\"$TOOL_INPUT\\" in *'rm -rf'*) echo no rm here; exit 1;; esac; echo pre $NODE_ID >> told"]
+    start -> work -> exit
+  }`)
+  expect(ran.status, ran.stderr).toBe('completed')
+  const read = (name: string) =>
+    readFileSync(join(bench.workspace(ran.id), name), 'utf8')
+      .trimEnd()
+      .split('\n')
+  expect(read('effects')).toEqual(['one'])
+  expect(read('told').slice(0, 2)).toEqual(['pre work', 'post shell c1'])
+  expect(llm.requests[1]?.text).toContain('This call was refused by tool_hooks.pre: no rm here')
 })

@@ -7,7 +7,7 @@ import { BaseCommand, type FlagsOf } from '../../terminal/command/base-command.t
 import { parseDuration } from '../../terminal/command/duration.ts'
 
 export default class GitPrune extends BaseCommand<typeof GitPrune> {
-  static override summary = 'Remove cached repositories that were not used for a while'
+  static override summary = 'Remove cached repositories and bundles that were not used for a while'
   static override description =
     'Copies of upstream repositories, and of bundles for LLM sessions. The next instance that needs one of them fetches it again. Workspaces stay as they are, and so do bundles of instances that have not ended.'
   static override examples = ['resolve git prune --dry-run', 'resolve git prune --older-than 7d']
@@ -34,12 +34,25 @@ export default class GitPrune extends BaseCommand<typeof GitPrune> {
       return
     }
     if (isDry) {
-      for (const { url, bytes: size } of removed) {
-        await this.output.result(`${cleanLine(url ?? 'unknown address')}  ${bytesText(size)}`)
+      for (const { kind, url, commit, bytes: size } of removed) {
+        const address = cleanLine(url ?? 'unknown address')
+        const about = kind === 'bundle' ? `bundle ${address} at ${(commit ?? '').slice(0, 12)}` : address
+        await this.output.result(`${about}  ${bytesText(size)}`)
       }
     }
-    const count = removed.length === 1 ? '1 repository' : `${removed.length} repositories`
+    const bundles = removed.filter(({ kind }) => kind === 'bundle').length
+    const count = [
+      counted(removed.length - bundles, 'repository', 'repositories'),
+      counted(bundles, 'bundle', 'bundles'),
+    ]
+      .filter(Boolean)
+      .join(' and ')
     const verb = isDry ? 'Would remove' : 'Removed'
     this.output.note(removed.length === 0 ? 'Nothing to remove.' : `${verb} ${count} (${bytesText(bytes)}).`)
   }
+}
+
+/** Empty for none. */
+function counted(count: number, one: string, many: string): string {
+  return count === 0 ? '' : `${count} ${count === 1 ? one : many}`
 }

@@ -10,6 +10,7 @@ import { isObject } from '../primitives/is-object.ts'
 import { cacheDirectory } from './repo-cache.ts'
 
 export interface PrunedCache {
+  kind: 'repository' | 'bundle'
   /** The address of the upstream; null where it is not known. */
   url: string | null
   /** Of a bundle: a copy for each commit. */
@@ -67,7 +68,7 @@ async function prune(
       await removeTree(aside)
       await removeTree(`${path}.new`)
     }
-    return { url, bytes, used_at: new Date(usedMs).toISOString() }
+    return { kind: 'repository', url, bytes, used_at: new Date(usedMs).toISOString() }
   } finally {
     await release()
   }

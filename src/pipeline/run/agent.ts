@@ -13,6 +13,7 @@ import { nameIn, placeOf, plainName } from './node-files.ts'
 import { replyTo } from './replies.ts'
 import type { Run, Thread } from './run-parts.ts'
 import { attributeOf, expanded, fidelityOf, labelOf, preambleOf, threadOf } from './texts.ts'
+import { hooksOf } from './tool-hooks.ts'
 
 /** Of `last_response`, which prompts and conditions of later nodes read. */
 const RESPONSE_MAX_CHARS = 8_000
@@ -204,12 +205,14 @@ async function openSession(run: Run, execution: Execution, use: string, wanted: 
   )?.toLowerCase()
   // Of another word the check warned.
   const reasoning = REASONING_EFFORTS.find((one) => one === effort)
+  const hooks = hooksOf(run, execution)
   const agent = /^@(\S+)$/.exec(textOf(node.attributes, 'session')?.trim() ?? '')?.[1]
   const options: SessionOptions = {
     cwd: run.ctx.workingDirectory,
     ...(model === undefined ? {} : { model }),
     ...(agent === undefined ? {} : { agent }),
     ...(reasoning === undefined ? {} : { reasoning }),
+    ...(hooks === undefined ? {} : { hooks }),
     ...(steps === undefined || steps < 1 ? {} : { limits: { steps } }),
     ...(scope.flow.handlers.get(node.id) === 'codergen' ? {} : { tools: [], bundles: false }),
   }

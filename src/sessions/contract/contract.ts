@@ -42,6 +42,22 @@ export interface OwnTool {
   run(input: Record<string, unknown>, call: { signal: AbortSignal }): Promise<string> | string
 }
 
+/** A call of a tool that a model made. */
+export interface SeenCall {
+  id: string
+  tool: string
+  input: Readonly<Record<string, unknown>>
+  signal: AbortSignal
+}
+
+/** They run in the process of the resolver, also for calls of the agents of the session. What they throw is told to the model as the result of the call. */
+export interface ToolHooks {
+  /** A text refuses the call, and is what the model is told. */
+  before?(call: SeenCall): Promise<string | undefined> | string | undefined
+  /** The call has its result; one that threw has none. */
+  after?(call: SeenCall & { output: string; isError: boolean }): Promise<void> | void
+}
+
 /** An MCP server that is a program: started with the session, and again after a pause. */
 export interface McpProgram {
   command: string
@@ -84,6 +100,8 @@ export interface SessionOptions {
   tools?: readonly ToolName[]
   /** Tools of the author's own, by name. */
   ownTools?: Readonly<Record<string, OwnTool>>
+  /** Looks at each call of a tool. */
+  hooks?: ToolHooks
   /** MCP servers by name. The model gets their tools as `name__tool`. */
   mcp?: Readonly<Record<string, McpServer>>
   /** Sessions of their own that the model can give tasks to, by name. */

@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { wellFormed } from '../../core/primitives/well-formed.ts'
 import { OUTPUTS_DIR } from '../../core/protocol/session/session.ts'
 import type { Redactor } from '../../core/redaction/redact.ts'
-import type { OwnTool, ToolName } from '../contract/contract.ts'
+import type { OwnTool, ToolHooks, ToolName } from '../contract/contract.ts'
 import type { Guardian } from '../guardian/guardian.ts'
 import { applyPatchTool } from './apply-patch.ts'
 import { fetchTool } from './fetch.ts'
 import { editTool, readTool, type Seen, todoTool, writeTool } from './files.ts'
+import { hooked } from './hooked.ts'
 import { Place } from './place.ts'
 import { globTool, searchTool } from './search.ts'
 import { Shell } from './shell.ts'
@@ -29,6 +30,7 @@ export interface ToolboxOptions {
   redactor: Redactor
   chosen: readonly ToolName[] | undefined
   own: Readonly<Record<string, OwnTool>>
+  hooks: ToolHooks
   /** Tools that need more than a directory. */
   more: readonly Tool[]
   /** Directories that are only read. */
@@ -62,6 +64,7 @@ export class Toolbox {
       redactor,
       chosen,
       own,
+      hooks,
       more,
       readable,
       readOnly,
@@ -94,7 +97,10 @@ export class Toolbox {
     const allowed = readOnly ? given.filter(({ name }) => READ_ONLY.includes(name)) : given
     const owns = Object.entries(own).filter(([, one]) => !readOnly || one.readOnly === true)
     this.tools = new Map(
-      [...allowed, ...owns.map(([name, one]) => ownTool(name, one)), ...more].map((one) => [one.name, sendable(one)]),
+      [...allowed, ...owns.map(([name, one]) => ownTool(name, one)), ...more].map((one) => [
+        one.name,
+        hooked(sendable(one), hooks),
+      ]),
     )
   }
 

@@ -9,6 +9,7 @@ import { DISK_SAMPLE_MAX_ENTRIES } from '../../limits.ts'
 import { bundlesDirectory, COMMIT, NOTE, readNote } from './bundle-cache.ts'
 
 export interface PrunedBundle {
+  kind: 'bundle'
   /** The address of the repository; null where it is not known. */
   url: string | null
   commit: string
@@ -73,7 +74,8 @@ async function pruneOne(
         await rename(path, aside)
         await removeTree(aside)
       }
-      outcome.removed.push({ url: note?.url ?? null, commit, bytes, used_at: new Date(usedMs).toISOString() })
+      const used_at = new Date(usedMs).toISOString()
+      outcome.removed.push({ kind: 'bundle', url: note?.url ?? null, commit, bytes, used_at })
     }
     outcome.kept += left
     if (dryRun || left > 0) return
