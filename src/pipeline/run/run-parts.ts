@@ -4,8 +4,7 @@ import type { Family } from '../check/family.ts'
 import type { Walks } from '../walks/walk.ts'
 import type { Answers } from './answers.ts'
 import type { NodeFiles } from './node-files.ts'
-import type { PipelineContext } from './pipeline-context.ts'
-import type { RunView } from './run-view.ts'
+import type { PipelineContext, RunView } from './run-view.ts'
 
 export interface RunOptions {
   /** What answers instead of models: replies by node, or rules. Undefined: models. */

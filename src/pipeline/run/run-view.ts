@@ -1,14 +1,31 @@
 /** What people see of a run while it goes on: `nodes` and `edges` of the state, and events (docs/decisions/0034, Contract). */
 
 import { isObject } from '../../core/primitives/is-object.ts'
+import type { Context } from '../../sdk/index.ts'
 import type { BranchResult } from '../engine/branches.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import type { Step } from '../engine/walk.ts'
 import type { Handler } from '../language/handlers.ts'
 import type { OutcomeLine } from '../walks/outcome-log.ts'
 import type { Done, Execution, Scope } from '../walks/walk.ts'
-import type { PipelineContext } from './pipeline-context.ts'
 import { labelOf } from './texts.ts'
+
+/** What a run of a pipeline uses of the instance. */
+export type PipelineContext = Pick<
+  Context,
+  | 'config'
+  | 'signal'
+  | 'sessions'
+  | 'workingDirectory'
+  | 'data'
+  | 'emit'
+  | 'progress'
+  | 'mergeState'
+  | 'requestInput'
+  | 'sandbox'
+  | 'log'
+  | 'state'
+>
 
 type NodeStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'skipped'
 
