@@ -511,12 +511,13 @@ export const MCP_NOISE_LINES_MAX = 1_000 // own: lines that are no messages
 export const MCP_STDERR_TAIL_BYTES = 2 * KIB // own: told where a server does not start
 export const MCP_CLOSE_MS = 2_000 // own: from the end of its input to SIGTERM
 
-/** Images that tools give. */
+/** Images that tools give, and those of prompts. */
 export const IMAGE_MAX_BYTES = 5 * MIB
 export const IMAGE_CHARS = 6_400 // own: what one counts as in a model's window, about 1,600 tokens
 export const SESSION_IMAGES_MAX_BYTES = 64 * MIB // own: kept for one session
 export const REQUEST_IMAGES_MAX = 10 // own: the latest ones
-export const REQUEST_IMAGES_MAX_BYTES = 15 * MIB // own: a third more as text
+export const REQUEST_IMAGES_MAX_BYTES = 15 * MIB // own: a third more as text; those of one prompt too
+export const PROMPT_IMAGE_PATH_MAX_CHARS = 4_096
 
 /** The tool fetch. */
 export const FETCH_LIMIT_MS = 30_000

@@ -29,6 +29,7 @@ import { problemWithMcp } from './mcp/wanted.ts'
 import { openModel } from './provider/model.ts'
 import { hashOf, OpenSession } from './session.ts'
 import { AGENT_TOOL, agentTool } from './tools/agent.ts'
+import { Place } from './tools/place.ts'
 import { findSkills, skillTool } from './tools/skills.ts'
 import type { Tool } from './tools/tool.ts'
 import { Toolbox } from './tools/toolbox.ts'
@@ -180,6 +181,7 @@ export class Sessions {
     })
     return new OpenSession({
       ...{ id, name, model, instructions, toolbox, transcript, limits, signal, tellDispatched, tellCompleted },
+      imagesIn: new Place({ cwd, roots: [config.workspace_path], closed: dir, readable: [] }),
       budget: this.#budget,
       parent,
       top: realpathSync(config.project_path),

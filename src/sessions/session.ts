@@ -4,7 +4,14 @@ import { fail, ResolveError } from '../core/errors.ts'
 import { SESSION_PROMPT_MAX_BYTES, SESSION_READS_AT_ONCE } from '../core/limits.ts'
 import type { InstanceError } from '../core/protocol/instance.ts'
 import type { SessionCompleted, SessionDispatched, SessionUsage } from '../core/protocol/session/session.ts'
-import type { AskedForObject, RunOptions, Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
+import type {
+  AskedForObject,
+  PromptImage,
+  RunOptions,
+  Session,
+  SessionAnswer,
+  SessionLimits,
+} from './contract/contract.ts'
 import type { Guardian } from './guardian/guardian.ts'
 import { describePlace } from './instructions.ts'
 import { type AnswerSchema, openSchema } from './loop/answer-schema.ts'
@@ -12,10 +19,13 @@ import { Bounds } from './loop/bounds.ts'
 import type { Budget } from './loop/budget.ts'
 import { Lock } from './loop/lock.ts'
 import type { Pace } from './loop/parts.ts'
+import { areSameImages, takeImages } from './loop/prompt-images.ts'
 import { runTurn } from './loop/turn.ts'
 import type { Model } from './provider/model.ts'
+import type { Place } from './tools/place.ts'
 import type { Toolbox } from './tools/toolbox.ts'
 import type { Turn } from './transcript/history.ts'
+import type { KeptImage } from './transcript/images.ts'
 import { Steering } from './transcript/steering.ts'
 import type { Transcript } from './transcript/transcript.ts'
 
@@ -26,6 +36,8 @@ export interface SessionParts {
   model: Model
   instructions: string
   toolbox: Toolbox
+  /** Where images of prompts may be. */
+  imagesIn: Place
   guardian: Guardian
   transcript: Transcript
   limits: SessionLimits
@@ -86,7 +98,7 @@ export class OpenSession implements Session {
       throw fail('input_too_large', { what: 'prompt', bytes, limit: SESSION_PROMPT_MAX_BYTES })
     const { signal: ofInstance, places } = this.#parts
     const signal = options.signal === undefined ? ofInstance : AbortSignal.any([ofInstance, options.signal])
-    const { schema: given, number } = options
+    const { schema: given, number, images = [] } = options
     const schema = given === undefined ? undefined : await openSchema(this.id, given)
     const leaveTurns = await this.#turns.enter(signal)
     try {
@@ -95,7 +107,7 @@ export class OpenSession implements Session {
           session: this.id,
           problem: `prompt ${number} is not the next one: one before it was not answered`,
         })
-      const answered = await this.#take(prompt, signal, schema)
+      const answered = await this.#take(prompt, images, signal, schema)
       if (answered !== undefined) return answered
       const leavePlace = await places.enter(signal)
       try {
@@ -130,14 +142,22 @@ export class OpenSession implements Session {
 
   /**
    * Makes this prompt the current turn: the one of the transcript at this place if the prompt is the same, else a new one. Gives the answer
-   * where there is one.
+   * where there is one. Throws `session_image_refused`; then the prompt was not given.
    */
-  async #take(prompt: string, signal: AbortSignal, schema?: AnswerSchema): Promise<SessionAnswer | undefined> {
+  async #take(
+    prompt: string,
+    images: readonly PromptImage[],
+    signal: AbortSignal,
+    schema?: AnswerSchema,
+  ): Promise<SessionAnswer | undefined> {
     const { transcript } = this.#parts
     const { history } = transcript
     const known = history.turns[this.#given]
+    const redacted = (text: string) => transcript.redactor.text(text).toWellFormed()
+    const isSame = known?.prompt === redacted(prompt) && areSameImages(known.images, images, redacted)
+    const kept = isSame ? known.images : this.#keep(images)
     this.#given += 1
-    if (known !== undefined && known.prompt === transcript.redactor.text(prompt).toWellFormed()) {
+    if (isSame) {
       const isLast = history.turns.at(-1) === known
       // An answer that was given to another schema does not count.
       if (known.output !== undefined && fitsSchema(known.output, schema)) {
@@ -156,7 +176,11 @@ export class OpenSession implements Session {
       this.#tellDropped(history.turns.slice(this.#given - 1))
       await transcript.append('diverged', { turn: known.number }, signal)
     }
-    await transcript.append('prompt', { turn: history.lastTurn + 1, text: prompt }, signal)
+    await transcript.append(
+      'prompt',
+      { turn: history.lastTurn + 1, text: prompt, ...(kept.length === 0 ? {} : { images: kept }) },
+      signal,
+    )
     const turn = history.turns.at(-1) as Turn
     this.#tellDispatched(turn)
     if (history.turns.length === 1) {
@@ -166,6 +190,14 @@ export class OpenSession implements Session {
     if (schema !== undefined)
       await transcript.append('steer', { turn: turn.number, text: schema.demand, by: 'session' }, signal)
     return undefined
+  }
+
+  #keep(images: readonly PromptImage[]): KeptImage[] {
+    const { id, model, transcript, imagesIn } = this.#parts
+    const kept = takeImages(images, { session: id, place: imagesIn, directory: transcript.directory })
+    if (kept.length === 0 || this.#bounds.showsImages) return kept
+    const problem = `the model ${model.id} has refused images before`
+    throw fail('session_image_refused', { session: id, image: kept[0]?.name ?? 'image 1', problem })
   }
 
   /** Turns that are dropped were paid, and a process that was killed may not have told them. */

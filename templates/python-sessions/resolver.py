@@ -41,7 +41,7 @@ class PlatformError(Exception):
 
 
 LOST = object()
-NOT_COUNTED = ("session_call_refused", "input_too_large")  # the session has not seen the prompt
+NOT_COUNTED = ("session_call_refused", "input_too_large", "session_image_refused")  # the session has not seen the prompt
 
 
 class Platform:
@@ -85,13 +85,16 @@ class Session:
         self.platform, self.prompts = platform, 0
         self.creation = {"name": name, "number": number, "options": options}
 
-    def run(self, prompt):
+    def run(self, prompt, images=()):
+        """Images are paths in the workspace, or `{"data": base64, "media_type": …}`."""
         while True:
             # Each host must have opened it. To open it again changes nothing.
             opened = self.platform.call("platform.session.create", self.creation)
             if opened is LOST:
                 continue
             request = {"session_id": opened["session_id"], "number": self.prompts + 1, "prompt": prompt}
+            if images:
+                request["images"] = list(images)
             try:
                 answer = self.platform.call("platform.session.run", request)
             except PlatformError as error:

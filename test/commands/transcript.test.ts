@@ -11,6 +11,8 @@ import { type Home, newHome } from './cli.ts'
 
 const KEY = 'sk-ant-canary-0123456789'
 
+const GIF = 'R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs='
+
 const RESOLVER = `
 import { resolver, text } from 'resolve-platform/sdk'
 resolver({
@@ -18,7 +20,7 @@ resolver({
   async run(ctx) {
     const options = ctx.params.model ? { model: ctx.params.model } : {}
     const plan = await ctx.sessions.create('plan', { ...options, readOnly: true })
-    const { output } = await plan.run('Plan it.')
+    const { output } = await plan.run('Plan it.', { images: [{ data: Buffer.from('${GIF}', 'base64'), mediaType: 'image/gif' }] })
     if (ctx.params.pauses && !ctx.resume) { ctx.checkpoint.save(1); ctx.pause('paused after the plan') }
     const work = await ctx.sessions.create('plan', options)
     return output + ' ' + (await work.run('Do it: ' + output)).output
@@ -78,7 +80,7 @@ async function json<T>(...words: string[]): Promise<T> {
   return JSON.parse(stdout) as T
 }
 
-// verifies: R56 R55 S-SDK-09
+// verifies: R56 R55 S-SDK-09 R56-PROMPT-IMAGES
 test('sessions are told by events of the platform, listed, and read; the key is nowhere', async () => {
   llm.script([
     { calls: [{ tool: 'todo_list', input: { items: [{ text: `say ${KEY}`, status: 'pending' }] } }] },
@@ -88,6 +90,7 @@ test('sessions are told by events of the platform, listed, and read; the key is 
   const { id, status, output } = await ran({})
   expect({ status, output }).toEqual({ status: 'completed', output: 'The plan, with [redacted]. All done.' })
   expect(llm.requests[0]?.dialect).toBe('anthropic')
+  expect(llm.requests[0]?.text).toContain(GIF)
   expect(llm.requests[0]?.headers['x-api-key']).toBe(KEY)
   const { sessions } = await json<{ sessions: SessionSummary[] }>('instance', 'transcript', id)
   expect(sessions).toMatchObject([
@@ -112,11 +115,13 @@ test('sessions are told by events of the platform, listed, and read; the key is 
   expect(meta).toEqual({ total_lines: 8, extracted_events: 8, truncated_fields: 0, truncated: false, next })
   const person = await place.run('instance', 'transcript', id, 'plan')
   expect(person.stdout).toContain('Plan it.')
+  expect(person.stdout).toContain('[image: image/gif, 29 bytes]')
   expect(await place.run('instance', 'transcript', id, 'plan', '--follow')).toEqual(person)
   const atif = await place.run('instance', 'transcript', id, 'plan', '--format', 'atif')
   expect(JSON.parse(atif.stdout)).toMatchObject({
     schema_version: 'ATIF-v1.4',
     agent: { name: 'plan', version: '1.0.0' },
+    steps: expect.arrayContaining([expect.objectContaining({ message: 'Plan it.\n[image: image/gif, 29 bytes]' })]),
   })
   expect((await place.run('instance', 'transcript', id, '../plan')).code).toBe(6)
   expect((await place.run('instance', 'transcript', id, 'gone')).code).toBe(6)

@@ -55,6 +55,8 @@ test('a session is known by name and number, a prompt by its number: what is ask
   })
 }, 60_000)
 
+const GIF = 'R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs='
+
 const REFUSED = {
   'no name': [`call('platform.session.create', { number: 1 })`, 'session_call_refused'],
   'a path as its name': [`create('../up', { model })`, 'session_call_refused'],
@@ -82,6 +84,20 @@ const REFUSED = {
   'a prompt without a number': [`prompt('a', undefined, 'Go.')`, 'session_call_refused'],
   'a prompt of more than 1 MiB': [`prompt('a', 1, 'x'.repeat(${SESSION_PROMPT_MAX_BYTES + 1}))`, 'input_too_large'],
   'the second prompt first': [`prompt('a', 2, 'Go.')`, 'session_call_refused'],
+  'an image outside of the workspace': [`prompt('a', 1, 'Go.', { images: ['/etc/passwd'] })`, 'session_image_refused'],
+  'an image that is none': [
+    `prompt('a', 1, 'Go.', { images: [{ data: 'AAAA', media_type: 'image/png' }] })`,
+    'session_image_refused',
+  ],
+  'images that are no list': [`prompt('a', 1, 'Go.', { images: 'a.png' })`, 'session_call_refused'],
+  'an image with another field': [
+    `prompt('a', 1, 'Go.', { images: [{ data: '', media_type: 'image/png', url: 'x' }] })`,
+    'session_call_refused',
+  ],
+  'images of more than 1 MiB': [
+    `prompt('a', 1, 'Go.', { images: [{ data: 'A'.repeat(1 << 20), media_type: 'image/png' }] })`,
+    'input_too_large',
+  ],
   'a schema that is no object': [`prompt('a', 1, 'Go.', { schema: 'x' })`, 'session_call_refused'],
   'to steer what is not open': [
     `call('platform.session.steer', { session_id: 'gone', text: 'x' })`,
@@ -102,13 +118,14 @@ test('what does not fit is refused with its code, and the sessions go on', async
     await call('platform.session.steer', { session_id: 'a', text: 'Be quick.' })
     await create('j', { model })
     const { object } = await prompt('j', 1, 'Count.', { schema: { type: 'object', required: ['n'] } })
-    return { codes, object, output: (await prompt('a', 1, 'Go.')).output }`
+    return { codes, object, output: (await prompt('a', 1, 'Go.', { images: [{ data: '${GIF}', media_type: 'image/gif' }] })).output }`
   const expected = Object.fromEntries(Object.entries(REFUSED).map(([what, [, code]]) => [what, code]))
   const { story, id } = await ranToEnd(home, talker(behaviour, 'tries-all'))
   expect(story.error).toBeNull()
   expect(JSON.parse(story.output ?? '')).toEqual({ codes: expected, object: { n: 1 }, output: 'one' })
   const transcript = join(instancePaths(home, id).project, '.resolve/sessions/a/transcript.jsonl')
   expect(readFileSync(transcript, 'utf8')).toContain('Be quick.')
+  expect(readFileSync(transcript, 'utf8')).toContain('"media_type":"image/gif"')
 }, 60_000)
 
 test('more requests at once than may wait are refused, and other calls are answered meanwhile', async () => {

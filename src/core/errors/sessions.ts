@@ -79,6 +79,21 @@ export const sessionErrors = {
     exit: 5,
     message: (d: { session: string }) => `The model refused the request of the session "${d.session}".`,
   },
+  session_image_refused: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { session: string; image: string; problem: string }) =>
+      `Can't send "${d.image}" with a prompt of the session "${d.session}": ${d.problem}.`,
+  },
+  session_images_unsupported: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { session: string; model: string; detail: string }) =>
+      `The model ${d.model} refused a prompt with images of the session "${d.session}": ${d.detail}`,
+    hint: () => 'Choose a model that takes images, or leave them out.',
+  },
   session_limit: {
     kind: 'user',
     http: 422,

@@ -12,7 +12,7 @@ import { isObject } from '../../core/primitives/is-object.ts'
 import { CONFIG_FILE } from '../../core/protocol/coordination.ts'
 import type { InstanceConfig } from '../../core/protocol/instance.ts'
 import type { Peer } from '../../core/rpc/peer.ts'
-import type { SessionAnswer } from '../../sessions/contract/contract.ts'
+import type { PromptImage, SessionAnswer } from '../../sessions/contract/contract.ts'
 import type { OpenSession } from '../../sessions/session.ts'
 import { InstanceContext } from '../instance/instance-context.ts'
 import { LazySessions } from '../instance/sessions.ts'
@@ -106,12 +106,12 @@ export class HelperService {
     return await this.#sessions.create(name, toSessionOptions(CREATE, options), number)
   }
 
-  async #run({ session_id: id, number, prompt, schema }: Params): Promise<SessionAnswer> {
+  async #run({ session_id: id, number, prompt, schema, images }: Params): Promise<SessionAnswer> {
     const known = this.#knownAs(id)
     const session = await known.session
     const [place, text] = [Number(number), String(prompt)]
     const digest = createHash('sha256')
-      .update(JSON.stringify([text, schema]))
+      .update(JSON.stringify([text, schema, images]))
       .digest('hex')
     const before = known.asked.get(place)
     if (before !== undefined) {
@@ -126,13 +126,24 @@ export class HelperService {
       throw refuse(RUN, `prompt ${place} of "${id}" comes after one that was not answered`)
     const asked: Asked = {
       digest,
-      answer: session.run(text, schema === undefined ? {} : { schema: toParams(schema) }),
+      answer: session.run(text, {
+        images: toImages(images),
+        ...(schema === undefined ? {} : { schema: toParams(schema) }),
+      }),
       isOver: false,
     }
+    const lastBefore = known.last
     known.asked.set(place, asked)
     known.last = place
     try {
       return fitting(await asked.answer)
+    } catch (error) {
+      // The session has not seen the prompt: its number is free.
+      if (error instanceof ResolveError && error.code === 'session_image_refused') {
+        known.asked.delete(place)
+        known.last = lastBefore
+      }
+      throw error
     } finally {
       asked.isOver = true
     }
@@ -200,6 +211,15 @@ function fitting(answer: SessionAnswer): SessionAnswer {
 
 function refuse(method: string, problem: string): ResolveError {
   return fail('session_call_refused', { method, problem })
+}
+
+function toImages(images: unknown): PromptImage[] {
+  if (!Array.isArray(images)) return []
+  return images.map((one: unknown) => {
+    if (typeof one === 'string') return one
+    const { data, media_type: mediaType } = toParams(one)
+    return { data: Buffer.from(String(data), 'base64'), mediaType: String(mediaType) }
+  })
 }
 
 function toParams(value: unknown): Params {

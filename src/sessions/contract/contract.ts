@@ -121,7 +121,12 @@ export interface SessionOptions {
   limits?: SessionLimits
 }
 
+/** A path in the workspace, absolute or from `cwd` of the session; or bytes. Png, jpeg, gif or webp, at most 5 MiB. */
+export type PromptImage = string | { data: Uint8Array; mediaType: string }
+
 export interface RunOptions {
+  /** What the model is shown with the prompt: at most ten, of 15 MiB together. */
+  images?: readonly PromptImage[]
   signal?: AbortSignal
   /** The place of the prompt among those of the session, from 1, where an earlier process gave those before it. Default: the next one. */
   number?: number
@@ -151,7 +156,8 @@ export interface Session {
   readonly id: string
   /**
    * Works on a prompt until the model answers. A prompt that was answered before a pause is answered from the transcript at once. Throws
-   * `session_failed`, `session_refused`, `session_limit`, `session_stuck`, `session_answer_invalid`,
+   * `session_failed`, `session_refused`, `session_limit`, `session_stuck`, `session_answer_invalid`, `session_image_refused`,
+   * `session_images_unsupported`,
    * `budget_exceeded`, and the stop of the instance. With a schema, `T` is the type of what fits it, as the author names it.
    */
   run<T = unknown>(prompt: string, options: AskedForObject): Promise<SessionAnswer & { object: T }>

@@ -10,7 +10,7 @@ import type { Tool } from '../tools/tool.ts'
 import { type Answer, askModel } from './ask-model.ts'
 import { type Judged, judgeError, retryWaitMs } from './judge-error.ts'
 import type { TurnParts } from './parts.ts'
-import { holdsImage, withImages } from './with-images.ts'
+import { holdsImage, type Shows, withImages } from './with-images.ts'
 
 export interface Asked {
   instructions: string
@@ -24,7 +24,7 @@ export interface Asked {
   shorten?: () => Promise<void>
 }
 
-/** Throws `session_failed`, `budget_exceeded`, the errors of a scripted model, and the signal's reason. */
+/** Throws `session_failed`, `session_images_unsupported`, `budget_exceeded`, the errors of a scripted model, and the signal's reason. */
 export async function askAgain(parts: TurnParts, turn: number, asked: Asked): Promise<Answer> {
   const { transcript, pace, bounds, signal } = parts
   let adapted = 0
@@ -39,6 +39,8 @@ export async function askAgain(parts: TurnParts, turn: number, asked: Asked): Pr
       const judged = judgeError(error)
       const detail = transcript.redactor.text(judged.reason).slice(0, 1_000)
       const about = { turn, attempt, reason: detail, status: judged.status ?? null }
+      if (refusesPrompt(parts, asked, judged))
+        throw fail('session_images_unsupported', { session: parts.session, model: parts.model.id, detail })
       if (adapted < ADAPTED_MAX && (await isAdapted(parts, asked, judged, maxOutputTokens))) {
         adapted += 1
         await transcript.append('retry', { ...about, wait_ms: 0 }, signal)
@@ -59,12 +61,12 @@ export async function askAgain(parts: TurnParts, turn: number, asked: Asked): Pr
 const ADAPTED_MAX = 3
 
 async function askOnce(parts: TurnParts, asked: Asked, maxOutputTokens: number): Promise<Answer> {
-  const { model, budget, bounds, transcript, signal } = parts
+  const { model, budget, transcript, signal } = parts
   const { instructions, tools } = asked
   const { firstChunkMs, chunkMs } = parts.pace
   const place = await budget?.enter(model, asked.context(), maxOutputTokens, signal)
   const limits = { maxOutputTokens: place?.maxOutputTokens ?? maxOutputTokens, firstChunkMs, chunkMs, signal }
-  const messages = withImages(asked.messages(), transcript.directory, model.takesImages && bounds.showsImages)
+  const messages = withImages(asked.messages(), transcript.directory, showsOf(parts))
   let answer: Answer | undefined
   try {
     answer = await askModel({ model, instructions, messages, tools, ...limits })
@@ -91,9 +93,25 @@ async function isAdapted(parts: TurnParts, asked: Asked, judged: Judged, maxOutp
 }
 
 /** A model without eyes refuses images, and would refuse every request after this one. */
-function isAboutImages({ model, bounds }: TurnParts, asked: Asked, { status = 0 }: Judged): boolean {
+function isAboutImages(parts: TurnParts, asked: Asked, { status = 0 }: Judged): boolean {
   const isRefused = status >= 400 && status < 500 && ![401, 403, 404, 408, 429].includes(status)
-  return isRefused && model.takesImages && bounds.showsImages && asked.messages().some(holdsImage)
+  const shows = showsOf(parts)
+  return (
+    isRefused &&
+    asked.messages().some((one) => (one.role === 'user' ? shows.prompts : shows.results) && holdsImage(one))
+  )
+}
+
+/** The images of the present prompt belong to what is asked: an answer without them would be one to another question. */
+function refusesPrompt(parts: TurnParts, asked: Asked, judged: Judged): boolean {
+  const { images = [], steps = 0 } = parts.transcript.history.turns.at(-1) ?? {}
+  if (images.length === 0 || steps > 0 || judged.isTooLong || judged.isOutputTooLong) return false
+  return isAboutImages(parts, asked, judged)
+}
+
+function showsOf({ model, bounds }: TurnParts): Shows {
+  const { showsImages } = bounds
+  return { prompts: showsImages && model.kind === 'live', results: showsImages && model.takesImages }
 }
 
 const OWN = ['script_ended', 'budget_exceeded']

@@ -51,8 +51,8 @@ export async function compact(parts: TurnParts, turn: number): Promise<void> {
   const said = answer.text.trim() || asText(middle, Math.floor((quarter / 2) * SESSION_CHARS_A_TOKEN))
   const summary: ModelMessage = { role: 'user', content: `[Summary of the work until here, written by you]\n${said}` }
   const present = turns.at(-1)?.prompt
-  const kept = middle.filter(({ role, content }) => role === 'user' && content === present).slice(-1)
-  const after = [first, summary, ...kept, ...dropped.slice(from)]
+  const kept = middle.filter((one) => one.role === 'user' && textOf(one) === present).slice(-1)
+  const after = [turns.length > 1 ? withoutImages(first) : first, summary, ...kept, ...dropped.slice(from)]
   const { usage } = answer
   const line = { turn, how: 'summary', messages: after, usage, cost_usd: model.price(usage) } as const
   await transcript.append('compaction', line, signal)
@@ -111,6 +111,19 @@ function asText(messages: readonly ModelMessage[], maxChars: number): string {
 }
 
 const LEAST_CHARS = 500
+
+/** Without images; of a prompt, what was written. */
+function textOf({ content }: ModelMessage): string | undefined {
+  if (typeof content === 'string') return content
+  const part = content[0]
+  return part?.type === 'text' ? part.text : undefined
+}
+
+/** An earlier prompt stays word for word. */
+function withoutImages(message: ModelMessage): ModelMessage {
+  if (message.role !== 'user' || typeof message.content === 'string') return message
+  return { role: 'user', content: `${textOf(message) ?? ''}\n[its images are no longer shown]` }
+}
 
 function tokensOf(messages: readonly ModelMessage[]): number {
   return messages.reduce((sum, one) => sum + charsOf(one), 0) / SESSION_CHARS_A_TOKEN

@@ -2,7 +2,7 @@
  * The reducer from the lines of a transcript to what the model is sent next. A live session and a resumed one use it alike: {@link
  * file://./transcript.ts} applies each line after it is written, or read. Pure.
  */
-import type { ModelMessage, ToolResultPart } from 'ai'
+import type { ModelMessage, ToolResultPart, UserContent } from 'ai'
 import type { InstanceError } from '../../core/protocol/instance.ts'
 import { addCost, addUsage, NO_USAGE, type SessionUsage } from '../../core/protocol/session/session.ts'
 import { IMAGE_MARK, type KeptImage } from './images.ts'
@@ -12,6 +12,7 @@ export interface Turn {
   /** From 1; a turn that is dropped keeps its number. */
   number: number
   prompt: string
+  images: readonly KeptImage[]
   startedAt: string
   steps: number
   usage: SessionUsage
@@ -68,9 +69,15 @@ export class History {
     switch (line.type) {
       case 'prompt':
         this.#marks.push({ messages: this.messages.length, steps: this.steps })
-        this.turns.push({ ...NEW_TURN, number: line.turn, prompt: line.text, startedAt: line.at })
+        this.turns.push({
+          ...NEW_TURN,
+          number: line.turn,
+          prompt: line.text,
+          images: line.images ?? [],
+          startedAt: line.at,
+        })
         this.lastTurn = line.turn
-        this.#say({ role: 'user', content: line.text })
+        this.#say({ role: 'user', content: promptWith(line.text, line.images ?? []) })
         return
       case 'steer':
         this.steered = Math.max(this.steered, line.number ?? 0)
@@ -195,6 +202,16 @@ function withImage(text: string, { file, media_type: mediaType }: KeptImage): To
       { type: 'file', mediaType, data },
     ],
   }
+}
+
+/** The text is its first part. */
+function promptWith(text: string, images: readonly KeptImage[]): UserContent {
+  if (images.length === 0) return text
+  const parts = images.flatMap(({ file, media_type: mediaType, name }) => [
+    ...(name === undefined ? [] : [{ type: 'text', text: `[${name}]` } as const]),
+    { type: 'file', mediaType, data: { type: 'data', data: `${IMAGE_MARK}${file}` } } as const,
+  ])
+  return [{ type: 'text', text }, ...parts]
 }
 
 /** Lines that a turn has while it is worked on. */

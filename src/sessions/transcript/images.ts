@@ -1,5 +1,5 @@
 /**
- * Images that tools gave, as files among the outputs of a session: lines of the transcript name them, and a request takes their bytes. A file is
+ * Images of prompts and of tools, as files among the outputs of a session: lines of the transcript name them, and a request takes their bytes. A file is
  * named by its content, because commands of a session can write here.
  */
 import { createHash } from 'node:crypto'
@@ -23,12 +23,14 @@ export interface KeptImage {
   file: string
   media_type: string
   bytes: number
+  /** The path that the prompt named. */
+  name?: string
 }
 
 /** undefined where there is no room left. `directory`: of the session. */
 export function keepImage(directory: string, mediaType: string, bytes: Buffer): KeptImage | undefined {
   const outputs = join(directory, OUTPUTS_DIR)
-  const file = `image-${hashOf(bytes)}`
+  const file = imageFile(bytes)
   const kept = { file, media_type: mediaType, bytes: bytes.length }
   if (readImage(directory, file) !== undefined) return kept
   try {
@@ -61,12 +63,16 @@ export function readImage(directory: string, file: string): Buffer | undefined {
     if (!stat.isFile() || stat.size > IMAGE_MAX_BYTES) return undefined
     const bytes = Buffer.alloc(stat.size)
     const read = readSync(fd, bytes, 0, bytes.length, 0)
-    return file === `image-${hashOf(bytes.subarray(0, read))}` ? bytes.subarray(0, read) : undefined
+    return file === imageFile(bytes.subarray(0, read)) ? bytes.subarray(0, read) : undefined
   } catch {
     return undefined
   } finally {
     closeSync(fd)
   }
+}
+
+export function imageFile(bytes: Buffer): string {
+  return `image-${hashOf(bytes)}`
 }
 
 const NAME = /^image-[0-9a-f]{32}$/

@@ -14,7 +14,7 @@ export interface LineOf {
     instructions_sha256: string
     tools: string[]
   }
-  prompt: { turn: number; text: string }
+  prompt: { turn: number; text: string; images?: readonly KeptImage[] }
   /** What `steer` said, with its number, or what the loop tells the model. */
   steer: { turn: number; text: string; by: 'resolver' | 'session'; number?: number }
   retry: { turn: number; attempt: number; wait_ms: number; reason: string; status: number | null }

@@ -6,6 +6,7 @@ import type { Platform } from '../../../core/index.ts'
 import { TRAJECTORY_PIECE_BYTES } from '../../../core/limits.ts'
 import { isObject } from '../../../core/primitives/is-object.ts'
 import type { SessionSummary, TranscriptEvent } from '../../../core/protocol/session/session.ts'
+import { toldImages } from '../../../core/protocol/session/told-images.ts'
 import { piecesOf, trajectoryLines } from '../../../core/protocol/session/trajectory.ts'
 import { cleanLine, indentedText } from '../../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
@@ -132,7 +133,8 @@ function textOf({ type, timestamp, data }: TranscriptEvent, isFull: boolean): st
   const input = data['input'] === undefined ? '' : fold(JSON.stringify(data['input']))
   const error = data['error'] === undefined ? '' : JSON.stringify(data['error'])
   const words = [timestamp, type, data['tool'], input, error].filter((one) => typeof one === 'string' && one !== '')
-  return [words.join(' '), ...(typeof said === 'string' && said !== '' ? [fold(said)] : [])].join('\n')
+  const lines = typeof said === 'string' && said !== '' ? [fold(said)] : []
+  return [words.join(' '), ...lines, ...toldImages(data['images'])].join('\n')
 }
 
 function folded(text: string): string {

@@ -1,6 +1,11 @@
 /** Reads the transcript of an LLM session for consumers, as hostile ground: the resolver, and commands of its sessions, can write to it. */
 import { fail, ResolveError } from '../../errors.ts'
-import { JSON_MAX_DEPTH, TRANSCRIPT_FIELD_MAX_CHARS, TRANSCRIPT_READ_MAX_BYTES } from '../../limits.ts'
+import {
+  JSON_MAX_DEPTH,
+  REQUEST_IMAGES_MAX,
+  TRANSCRIPT_FIELD_MAX_CHARS,
+  TRANSCRIPT_READ_MAX_BYTES,
+} from '../../limits.ts'
 import { isObject } from '../../primitives/is-object.ts'
 import { isWithinDepth } from '../../primitives/json-depth.ts'
 import {
@@ -112,7 +117,10 @@ type Told = { type: TranscriptEvent['type']; data: Fields }
 /** The types that agents and viewers of transcripts know, and two of our own. */
 const TYPES: Readonly<Record<string, (fields: Fields) => Told>> = {
   session: ({ name, model, kind, tools }) => ({ type: 'session:start', data: { name, model, kind, tools } }),
-  prompt: ({ turn, text }) => ({ type: 'prompt:submit', data: { turn, prompt: text } }),
+  prompt: ({ turn, text, images }) => ({
+    type: 'prompt:submit',
+    data: { turn, prompt: text, ...(Array.isArray(images) ? { images: images.slice(0, REQUEST_IMAGES_MAX) } : {}) },
+  }),
   steer: ({ turn, text, by }) => ({ type: 'prompt:submit', data: { turn, prompt: text, by } }),
   step: ({ turn, step, text, calls, finish, usage, cost_usd }) => ({
     type: 'content_block:end',

@@ -4,6 +4,7 @@
  */
 import { fail } from '../../errors.ts'
 import {
+  REQUEST_IMAGES_MAX,
   SESSION_NAME_MAX_CHARS,
   SESSION_OPTIONS_MAX_BYTES,
   SESSION_PROMPT_MAX_BYTES,
@@ -46,17 +47,33 @@ export interface SessionRun {
   number: number
   prompt: string
   schema?: Record<string, unknown>
+  images?: unknown[]
 }
 
-/** `{session_id, number, prompt, schema?}`. Throws `session_call_refused`, `input_too_large`. */
+/** `{session_id, number, prompt, schema?, images?}`. Throws `session_call_refused`, `input_too_large`. */
 export function parseSessionRun(params: CallParams): SessionRun {
-  only(RUN, params, ['session_id', 'number', 'prompt', 'schema'])
-  const { schema } = params
+  only(RUN, params, ['session_id', 'number', 'prompt', 'schema', 'images'])
+  const { schema, images } = params
   const number = numberOf(RUN, params, 'which prompt of the session it is', Number.MAX_SAFE_INTEGER)
   if (schema !== undefined && !isObject(schema)) throw refuse(RUN, '"schema" must be a JSON Schema')
   requireSize('schema', JSON.stringify(schema ?? null), SESSION_OPTIONS_MAX_BYTES)
   const run = { session_id: idOf(RUN, params), number, prompt: textOf(RUN, params, 'prompt') }
-  return schema === undefined ? run : { ...run, schema }
+  requireImages(images)
+  return { ...run, ...(schema === undefined ? {} : { schema }), ...(images === undefined ? {} : { images }) }
+}
+
+/** Paths, or bytes as base64 with their media type. What a path leads to is looked at beside the worker. */
+function requireImages(images: unknown): asserts images is unknown[] | undefined {
+  if (images === undefined) return
+  const isImage = (one: unknown) =>
+    typeof one === 'string' ||
+    (isObject(one) &&
+      Object.keys(one).length === 2 &&
+      typeof one['data'] === 'string' &&
+      typeof one['media_type'] === 'string')
+  if (!Array.isArray(images) || images.length > REQUEST_IMAGES_MAX || !images.every(isImage))
+    throw refuse(RUN, `"images" must be at most ${REQUEST_IMAGES_MAX} paths, or objects with "data" and "media_type"`)
+  requireSize('images', JSON.stringify(images), SESSION_OPTIONS_MAX_BYTES)
 }
 
 /** `{session_id, text}`. Throws `session_call_refused`, `input_too_large`. */

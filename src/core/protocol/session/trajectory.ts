@@ -6,6 +6,7 @@ import { TRAJECTORY_MAX_BYTES, TRAJECTORY_STEP_MAX_CHARS } from '../../limits.ts
 import { isObject } from '../../primitives/is-object.ts'
 import type { AtifDocument, AtifStep } from './atif.ts'
 import type { TranscriptDocument, TranscriptEvent } from './session.ts'
+import { toldImages } from './told-images.ts'
 
 type Data = TranscriptEvent['data']
 
@@ -81,7 +82,9 @@ class Trajectory {
         return []
       }
       case 'prompt:submit':
-        return this.#add({ timestamp, source: 'user', message: textOf(data, 'prompt') })
+        return this.#add({
+          ...{ timestamp, source: 'user', message: [textOf(data, 'prompt'), ...toldImages(data['images'])].join('\n') },
+        })
       case 'context:post_compact':
         this.#compactions += 1
         return this.#add({

@@ -1,6 +1,7 @@
 /** What one session did: prompts and answers, and between them the steps of the model with its calls of tools, folded. */
 import { useState } from 'react'
 import type { SessionSummary, TranscriptEvent } from '../../../../core/protocol/session/session.ts'
+import { toldImages } from '../../../../core/protocol/session/told-images.ts'
 import { cleanLine, cleanText } from '../../../../core/view/clean.ts'
 import { durationText } from '../../../../core/view/time-words.ts'
 import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
@@ -86,7 +87,12 @@ function EntryView({ event, result, inputs }: EntryProps) {
   const { type, data } = event
   switch (type) {
     case 'prompt:submit':
-      return <Said title={data['by'] === undefined ? 'Prompt' : 'Said meanwhile'} text={textOf(data['prompt'])} />
+      return (
+        <Said
+          title={data['by'] === undefined ? 'Prompt' : 'Said meanwhile'}
+          text={[textOf(data['prompt']), ...toldImages(data['images'])].join('\n')}
+        />
+      )
     case 'content_block:end':
       return <Step data={data} />
     case 'tool:pre':
