@@ -10,6 +10,7 @@ export type {
   McpProgram,
   McpServer,
   OwnTool,
+  PromptImage,
   RunOptions,
   Session,
   SessionAnswer,
