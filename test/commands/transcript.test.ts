@@ -80,7 +80,7 @@ async function json<T>(...words: string[]): Promise<T> {
   return JSON.parse(stdout) as T
 }
 
-// verifies: R56 R55 S-SDK-09 R56-PROMPT-IMAGES
+// verifies: R56 R55 S-SDK-09 R56-SEES
 test('sessions are told by events of the platform, listed, and read; the key is nowhere', async () => {
   llm.script([
     { calls: [{ tool: 'todo_list', input: { items: [{ text: `say ${KEY}`, status: 'pending' }] } }] },

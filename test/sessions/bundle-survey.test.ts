@@ -22,16 +22,19 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }))
 const request = () => ({ places: [{ name: 'hostile', path: dir, subdirectory: '' }], known: new Map() })
 
 test('YAML that takes seconds to be parsed does not hold up the process', async () => {
-  const delay = monitorEventLoopDelay({ resolution: 5 })
-  const begun = performance.now()
-  delay.enable()
-  const { wanted, notes } = await surveyBundles(request(), new AbortController().signal)
-  delay.disable()
-  const took = performance.now() - begun
-  expect(wanted).toEqual([])
-  expect(notes.length).toBeGreaterThan(0)
-  // In one thread, the longest turn would be nearly all of it.
-  expect(delay.max / 1e6).toBeLessThan(took / 3)
+  const shares: number[] = []
+  // In one thread, the longest turn would be nearly all of it, at each try. A busy machine holds up one of them.
+  for (let tries = 0; tries < 5 && !shares.some((share) => share < 1 / 3); tries += 1) {
+    const delay = monitorEventLoopDelay({ resolution: 5 })
+    const begun = performance.now()
+    delay.enable()
+    const { wanted, notes } = await surveyBundles(request(), new AbortController().signal)
+    delay.disable()
+    shares.push(delay.max / 1e6 / (performance.now() - begun))
+    expect(wanted).toEqual([])
+    expect(notes.length).toBeGreaterThan(0)
+  }
+  expect(Math.min(...shares)).toBeLessThan(1 / 3)
 })
 
 test('what takes longer than its limit is refused by name, and a stop ends it at once', async () => {

@@ -23,7 +23,7 @@ const PNG = Buffer.from(
 const GIF = Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=', 'base64')
 const count = (text: string, part: Buffer) => text.split(part.toString('base64')).length - 1
 
-// verifies: R56-PROMPT-IMAGES
+// verifies: R56-SEES
 test.each(DIALECTS)('%s: images of a prompt arrive, as a path and as bytes', async (provider) => {
   const at = arena({ model: `${provider}/test`, base_url: llm.url })
   writeFileSync(join(at.workspace, 'a.png'), PNG)

@@ -96,7 +96,7 @@ const entries: Record<string, string | Later> = {
   'R56-SCHEMA': 'A run of a session with a JSON Schema gives a checked object, with one repair, with every provider',
   'R56-USAGE':
     'Tokens, estimated cost and kinds of the LLM sessions stand in the record, in documents, at the end of a run and in the step summary',
-  'R56-PROMPT-IMAGES':
+  'R56-SEES':
     'A prompt of a session has images, paths in the workspace or bytes, which every protocol sends, a resume sends again as they were, and which are refused before anything is paid where they are none',
   'R56-MCP':
     'A session offers the tools of MCP servers as server__tool, within limits; a server that fails is a warning, and a stop ends it with everything that it started',
