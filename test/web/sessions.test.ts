@@ -117,6 +117,8 @@ describePage('the page: LLM sessions', () => {
 
     await call('POST', `/instances/${id}/input-requests/go`, {})
     await shown.getByText('All done.').waitFor()
+    // The next question moves what stands below it: a click that is under way would miss.
+    await page.getByText('End?').first().waitFor()
     // What the reader had opened stays open.
     await tool.getByText('found <img').waitFor()
     expect(await tool.getAttribute('data-state')).toBe('done')
