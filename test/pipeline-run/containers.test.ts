@@ -16,7 +16,6 @@ beforeEach(() => {
 })
 
 afterEach(async () => {
-  await removeContainersOf(bench.place.home)
   await bench.end()
 })
 
@@ -47,6 +46,8 @@ function open(id: string, gate: string): void {
 const command = (...words: string[]) => bench.place.with({ env: env(), cwd: bench.folder }, ...words)
 
 describeWithDocker('in a container', { timeout: 120_000 }, () => {
+  afterEach(() => removeContainersOf(bench.place.home))
+
   // verifies: S-PIPE-09
   test('worker and host are killed, and the run ends as one that was left alone', async () => {
     bench.write({ 'main.dot': GRAPH, 'script.json': scriptOf({ think: ['thought'] }) })
@@ -89,6 +90,8 @@ describeWithDocker('in a container', { timeout: 120_000 }, () => {
 })
 
 describeWithDocker('sandbox=true', { timeout: 120_000 }, () => {
+  afterEach(() => removeContainersOf(bench.place.home))
+
   const sandboxed = (tool: string, more = '') => `digraph sandboxed {
     goal = "the goal"
     start [shape=Mdiamond]

@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs'
 import { fail, isScarcity, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
+import { TRACES_CLOSE_LIMIT_MS } from '../../limits.ts'
+import { within } from '../../primitives/within.ts'
 import type { Executor } from '../../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
@@ -76,6 +78,8 @@ export class HostProcess {
   /** The instances that this process owns and whose journals it still reads. */
   readonly #opening = new Map<string, Promise<void>>()
   readonly #queue: HomeQueue
+  /** Ends of instances whose last spans are still being sent. */
+  readonly #traced = new Set<Promise<void>>()
   #socket: Promise<{ path: string; close: () => void }> | undefined
   #socketPath: string | undefined
   /** Once, when it owns its first instance. */
@@ -186,6 +190,8 @@ export class HostProcess {
   async close(): Promise<void> {
     await Promise.all(this.#opening.values())
     for (const id of [...this.#held.keys()]) this.release(id)
+    // A command ends its process when this returns.
+    await within(TRACES_CLOSE_LIMIT_MS * 2, Promise.allSettled(this.#traced))
     clearTimeout(this.#sweepTimer)
     this.#stopReaper?.()
     this.#stopReaper = undefined
@@ -228,6 +234,11 @@ export class HostProcess {
       .catch((error: unknown) => process.emitWarning(ledger.redactor.text(String(error))))
       .then(() => traces?.flush())
     this.#held.set(id, held)
+    if (traces !== undefined) {
+      const { life } = held
+      this.#traced.add(life)
+      void life.finally(() => this.#traced.delete(life))
+    }
     if (executor === 'docker') this.#stopReaper ??= startReaper(this.#home)
     return host
   }
