@@ -43,8 +43,7 @@ function theTracing(): Promise<Tracing | undefined> {
 class SessionTraces {
   readonly #instance: TracedInstance
   readonly #withContents = process.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase() === 'true'
-  /** Where the transcript of each session was read up to. */
-  readonly #read = new Map<string, number>()
+  readonly #places = new Map<string, ReadPlace>()
   #work: Promise<unknown> = Promise.resolve()
   #hasSent = false
 
@@ -106,17 +105,34 @@ class SessionTraces {
     })
   }
 
-  /** What the transcript has of a turn; of an earlier turn nothing is kept. */
+  /** What the transcript has of a turn. The next turn may have begun before this is read: what is its own is kept for it. */
   async #eventsOf({ session_id: session, turn }: SessionCompleted): Promise<TranscriptEvent[]> {
+    const place = this.#places.get(session) ?? { after: 0, ahead: [] }
+    this.#places.set(session, place)
     const found: TranscriptEvent[] = []
-    for (let after = this.#read.get(session) ?? 0; ; ) {
-      const { events, meta } = await this.#instance.transcript(session, after)
-      for (const event of events) if (event.data['turn'] === turn && found.length < EVENTS_MAX) found.push(event)
-      this.#read.set(session, meta.next)
-      if (!meta.truncated || meta.next === after || found.at(-1)?.type === 'prompt:complete') return found
-      after = meta.next
+    const take = (events: readonly TranscriptEvent[]) => {
+      for (const event of events) {
+        const of = event.data['turn']
+        if (of === turn && found.length < EVENTS_MAX) found.push(event)
+        else if (typeof of === 'number' && of > turn && place.ahead.length < EVENTS_MAX) place.ahead.push(event)
+      }
     }
+    take(place.ahead.splice(0))
+    while (found.at(-1)?.type !== 'prompt:complete') {
+      const { events, meta } = await this.#instance.transcript(session, place.after)
+      take(events)
+      const isOver = !meta.truncated || meta.next === place.after
+      place.after = meta.next
+      if (isOver) break
+    }
+    return found
   }
+}
+
+/** How far the transcript of a session was read, and what of it belongs to turns that are not sent yet. */
+interface ReadPlace {
+  after: number
+  ahead: TranscriptEvent[]
 }
 
 const EVENTS_MAX = 10_000
