@@ -318,6 +318,32 @@ export const DISK_WARNING_FRACTION = 0.8
 export const DISK_SAMPLE_MS = 30_000
 export const DISK_SAMPLE_MAX_ENTRIES = 200_000
 
+/** Reality checks (spec, Reality check; docs/reality-check.md, Limits). */
+export const CHECK_LIMIT_MS = 1_200_000 // of a whole check, where the request names none (R46)
+export const CHECK_LONGEST_MS = 24 * 60 * 60_000
+export const CHECK_STEP_LONGEST_MS = 5 * 60_000
+export const CHECK_TESTS_MAX = 100
+export const CHECK_STEPS_MAX = 50 // of a test
+export const CHECK_TEST_LIMIT_MS = 60_000
+export const CHECK_START_LIMIT_MS = 60_000
+export const CHECK_START_LONGEST_MS = 15 * 60_000
+export const CHECK_BUILD_LIMIT_MS = 15 * 60_000
+export const CHECK_SPEC_MAX_CHARS = 256 * KIB
+export const CHECK_BODY_MAX_BYTES = 1 * MIB // of an answer that is observed
+export const CHECK_EVIDENCE_MAX_CHARS = 2 * KIB
+export const CHECK_LOG_MAX_BYTES = 1 * MIB // of a phase
+export const CHECK_LOG_TAIL_CHARS = 8 * KIB
+export const CHECK_SOURCES_MAX_BYTES = 1 * GIB
+export const CHECK_CLONE_LIMIT_MS = 300_000
+export const CHECK_BUILD_MEMORY_BYTES = 4 * GIB
+export const CHECK_BUILD_CPUS = 2
+export const CHECK_BUILD_PIDS_MAX = 512
+export const CHECK_RUN_MEMORY_BYTES = 2 * GIB
+export const CHECK_RUN_CPUS = 1
+export const CHECK_RUN_PIDS_MAX = 256
+export const CHECK_HOLDER_MEMORY_BYTES = 16 * MIB
+export const CHECKS_PER_INSTANCE_MAX = 1 // at once
+
 /** Sandboxes (threats B11). */
 export const SANDBOXES_MAX = 4
 export const SANDBOX_MEMORY_BYTES = 2 * GIB

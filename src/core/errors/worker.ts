@@ -84,4 +84,24 @@ export const workerErrors = {
     message: (d: { command: string }) =>
       `The host was replaced while "${d.command}" ran in a sandbox: its result is unknown.`,
   },
+  check_invalid: {
+    kind: 'user',
+    http: 422,
+    exit: 2,
+    message: (d: { reason: string }) => `The reality check is not valid: ${d.reason}.`,
+    hint: () => 'The fields are in docs/reality-check.md.',
+  },
+  check_unavailable: {
+    kind: 'environment',
+    http: 501,
+    exit: 10,
+    message: (d: { reason: string }) => `Can't run a reality check: ${d.reason}.`,
+    hint: () => 'It needs a Docker engine with the image of "resolve worker build".',
+  },
+  check_cancelled: {
+    kind: 'user',
+    http: 409,
+    exit: 3,
+    message: (d: { session: string }) => `The reality check ${d.session} was cancelled.`,
+  },
 } as const satisfies Record<string, Entry>
