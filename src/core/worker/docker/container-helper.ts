@@ -17,7 +17,12 @@ const NOT_STARTED = [126, 127]
 const CLOSE_MS = 1_000
 
 /** Throws `launch_failed`, `container_refused`, `docker_unreachable`. */
-export async function startContainerHelper(engine: Engine, container: string, plan: HelperPlan): Promise<Helper> {
+export async function startContainerHelper(
+  engine: Engine,
+  container: string,
+  plan: HelperPlan,
+  directory = SOURCE,
+): Promise<Helper> {
   if (sdkMounts().length === 0)
     throw fail('launch_failed', { command: plan.program, reason: 'the platform is not built' })
   try {
@@ -25,7 +30,7 @@ export async function startContainerHelper(engine: Engine, container: string, pl
       docker.getContainer(container).exec({
         Cmd: ['node', `${SDK}/${plan.program}`],
         Env: [`RESOLVE_HELPER=${plan.mark}`, 'NODE_OPTIONS='],
-        WorkingDir: SOURCE,
+        WorkingDir: directory,
         AttachStdin: true,
         AttachStdout: true,
         AttachStderr: true,

@@ -3,7 +3,8 @@
  * broker calls it.
  */
 import { randomBytes } from 'node:crypto'
-import type { Duplex } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type Dockerode from 'dockerode'
 import { SANDBOX_KILL_LIMIT_MS, SANDBOX_OUTPUT_MAX_BYTES } from '../../limits.ts'
@@ -17,7 +18,9 @@ export interface SandboxCommand {
   command: readonly string[]
   directory?: string | undefined
   environment?: Readonly<Record<string, string>> | undefined
-  stdin?: Buffer | undefined
+  stdin?: Buffer | Readable | undefined
+  /** `uid:gid`; that of the container where it is not given. */
+  user?: string | undefined
   limitMs: number
   /** Aborts the command. */
   signal: AbortSignal
@@ -43,6 +46,7 @@ export async function runInSandbox(engine: Engine, id: string, options: SandboxC
         // The mark by which its processes are found when they must end.
         Env: [...Object.entries(options.environment ?? {}).map(([name, value]) => `${name}=${value}`), mark],
         ...(options.directory === undefined ? {} : { WorkingDir: options.directory }),
+        ...(options.user === undefined ? {} : { User: options.user }),
         AttachStdin: options.stdin !== undefined,
         AttachStdout: true,
         AttachStderr: true,
@@ -55,7 +59,9 @@ export async function runInSandbox(engine: Engine, id: string, options: SandboxC
     )) as unknown as Duplex
     const kept = { stdout: new Kept(), stderr: new Kept() }
     const over = drain(stream, kept)
-    if (options.stdin !== undefined) stream.end(options.stdin)
+    if (Buffer.isBuffer(options.stdin)) stream.end(options.stdin)
+    // A command that ends before it has read everything closes the stream: its exit code tells what happened.
+    else if (options.stdin !== undefined) pipeline(options.stdin, stream).catch(() => {})
     const how = await firstOf(over, options)
     if (how !== 'ended') {
       await killMarked(engine, id, mark)
