@@ -343,6 +343,8 @@ export const CHECK_RUN_CPUS = 1
 export const CHECK_RUN_PIDS_MAX = 256
 export const CHECK_HOLDER_MEMORY_BYTES = 16 * MIB
 export const CHECKS_PER_INSTANCE_MAX = 1 // at once
+export const CHECK_WAIT_MS = 20_000 // how long a call for a result or for events may wait
+export const CHECK_LOOK_MS = 200
 
 /** Sandboxes (threats B11). */
 export const SANDBOXES_MAX = 4

@@ -9,6 +9,7 @@ import type { Checkpoint } from './instance/checkpoint.ts'
 import type { DataFiles } from './instance/data-files.ts'
 import type { InstanceContext, LogLevel } from './instance/instance-context.ts'
 import { type Promoted, type PromoteOptions, promote } from './instance/promote.ts'
+import type { RealityCheck, RealityCheckRequest } from './instance/reality-checks.ts'
 import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'
 import { type Repository, repositoriesOf, workingDirectoryOf } from './instance/workspace.ts'
 
@@ -56,6 +57,11 @@ export interface Context<V = Payload, P extends string = string> {
    * Throws `feature_missing` without a git server, and the reason of a refusal: `promotion_…`, `nothing_to_promote`, `forge_…`.
    */
   promote(options: PromoteOptions): Promise<Promoted>
+  /**
+   * Asks the host to build and start software where nothing of this machine is, and to test it against criteria (docs/reality-check.md). What comes of
+   * it is a result; throws `check_invalid`, `check_unavailable` or `too_many` where it is refused.
+   */
+  realityCheck(request: RealityCheckRequest): Promise<RealityCheck>
   log(message: string, level?: LogLevel): void
   /** Ends the run as paused. Save a checkpoint first. */
   pause(summary?: string): never
@@ -103,6 +109,7 @@ export function createContext<V, P extends string>(options: ContextOptions<V>): 
     },
     sandbox: (options) => instance.sandboxes.create(options),
     promote: (asked) => promote(instance.config, asked, instance.signal),
+    realityCheck: (request) => instance.realityChecks.start(request),
     log: (message, level) => instance.log(message, level),
     pause(summary = 'paused') {
       throw fail('run_paused', { summary })

@@ -44,6 +44,7 @@ export type {
 } from './instance/contract.ts'
 export type { DataFiles } from './instance/data-files.ts'
 export type { Promoted, PromoteOptions } from './instance/promote.ts'
+export type { CheckEvent, RealityCheck, RealityCheckRequest } from './instance/reality-checks.ts'
 export type { CommandOptions, CommandResult, Sandbox, SandboxOptions } from './instance/sandbox.ts'
 export type { Repository } from './instance/workspace.ts'
 export { Resolver } from './resolver.ts'

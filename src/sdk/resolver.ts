@@ -5,11 +5,13 @@
 import { fail } from '../core/errors.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
+import type { CheckResult } from '../core/protocol/reality-check.ts'
 import type { SessionFactory } from '../sessions/contract/contract.ts'
 import type { Checkpoint } from './instance/checkpoint.ts'
 import type { Awaitable, ContainerSetup, Emitter, ResolverContract, WorkspaceSpec } from './instance/contract.ts'
 import type { DataFiles } from './instance/data-files.ts'
 import type { InstanceContext, LogLevel } from './instance/instance-context.ts'
+import type { CheckEvent, RealityCheck, RealityCheckRequest } from './instance/reality-checks.ts'
 import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'
 import { ownManifest } from './own-manifest.ts'
 import { serve } from './serve.ts'
@@ -89,6 +91,23 @@ export abstract class Resolver implements ResolverContract {
   /** Opens a sandbox for steps that you do not trust: at most four at once; removed with the instance. */
   sandbox(options?: SandboxOptions): Promise<Sandbox> {
     return this.#context('open a sandbox').sandboxes.create(options)
+  }
+
+  /** The handle of a reality check (spec, Reality check). Throws `check_invalid`, `check_unavailable`, `too_many`. */
+  startRealityCheck(request: RealityCheckRequest): Promise<RealityCheck> {
+    return this.#context('start a reality check').realityChecks.start(request)
+  }
+
+  realityCheckEvents(check: RealityCheck): AsyncIterable<CheckEvent> {
+    return check.events()
+  }
+
+  waitForRealityCheck(check: RealityCheck): Promise<CheckResult> {
+    return check.wait()
+  }
+
+  cancelRealityCheck(check: RealityCheck): Promise<void> {
+    return check.cancel()
   }
 
   log(message: string, level?: LogLevel): void {

@@ -87,6 +87,7 @@ class Service {
   #initialize(config: InstanceConfig, epoch: number): { status: 'ready' } {
     if (this.#instance?.config.instance_id === config.instance_id) {
       this.#instance.sandboxes.adopted(epoch)
+      this.#instance.realityChecks.adopted(epoch)
       return { status: 'ready' }
     }
     checkAgainstManifest(this.#resolver, config.resolver_name)

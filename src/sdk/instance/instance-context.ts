@@ -14,6 +14,7 @@ import { Checkpoint } from './checkpoint.ts'
 import type { Emitter } from './contract.ts'
 import { type DataFiles, dataFiles } from './data-files.ts'
 import { EventLog } from './event-log.ts'
+import { RealityChecks } from './reality-checks.ts'
 import { Requests } from './requests.ts'
 import { RetryingDisk } from './retry-while-disk-full.ts'
 import { Sandboxes } from './sandbox.ts'
@@ -44,6 +45,7 @@ export class InstanceContext implements Emitter {
   readonly checkpoint: Checkpoint
   readonly requests: Requests
   readonly sandboxes: Sandboxes
+  readonly realityChecks: RealityChecks
   readonly #name: string
   readonly #peer: Peer
   readonly #events: EventLog
@@ -60,6 +62,7 @@ export class InstanceContext implements Emitter {
     this.#name = options.name
     this.#peer = options.peer
     this.sandboxes = new Sandboxes(options.peer, options.config.sub_container_token, options.epoch)
+    this.realityChecks = new RealityChecks(options.peer, options.config.sub_container_token, options.epoch)
     this.#events = new EventLog(join(this.dir, EVENTS_FILE))
     this.#state = new StateFile(join(this.dir, STATE_FILE), this.disk, () => this.#notifySoon())
     this.checkpoint = new Checkpoint(this.dir)

@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { WorkerLog } from '../output/worker-log.ts'
 import type { RequestContext } from '../requests/accept.ts'
 import { Delivery } from '../requests/delivery.ts'
+import type { CheckBroker } from '../resources/check-broker.ts'
 import type { SandboxBroker } from '../resources/sandbox-broker.ts'
 import { SessionRelay, type SessionRelayParts } from '../resources/session-relay.ts'
 import { tryAll } from './clean-up.ts'
@@ -32,6 +33,7 @@ export interface WorkerSessionParts {
   /** Answers and messages that were accepted. */
   requests: RequestContext
   sandboxes: SandboxBroker
+  checks: CheckBroker
   /** For LLM sessions of a resolver without the SDK. */
   helper: Pick<SessionRelayParts, 'token' | 'place'>
   /** Writes to the journal, waiting for room where the disk is full. */
@@ -64,7 +66,7 @@ export class WorkerSession {
   }
 
   private constructor(worker: Worker, parts: WorkerSessionParts, emit: (event: SessionEvent) => void) {
-    const { ledger, coordination, epoch, requests, sandboxes, helper, write, watchdogMs } = parts
+    const { ledger, coordination, epoch, requests, sandboxes, checks, helper, write, watchdogMs } = parts
     this.#parts = parts
     this.worker = worker
     this.#log = new WorkerLog({
@@ -85,6 +87,7 @@ export class WorkerSession {
       onProtocolError: (detail) => emit({ type: 'protocol_error', detail }),
     })
     sandboxes.serve(this.calls)
+    checks.serve(this.calls)
     this.sessions = new SessionRelay({
       ...{ ...helper, worker, epoch },
       log: (level, message) => this.#log.notice(level, message),

@@ -2,6 +2,7 @@
 import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { chooseImage } from '../../worker/engine/worker-image.ts'
+import { CheckBroker } from './check-broker.ts'
 import { InstanceEgress, type InstanceEgressParts } from './instance-egress.ts'
 import { InstanceGit, type InstanceGitParts } from './instance-git.ts'
 import { InstanceSnapshots } from './instance-snapshots.ts'
@@ -11,11 +12,14 @@ export interface InstanceResourcesParts extends InstanceEgressParts, InstanceGit
   /** The options of sandboxes. */
   token: string
   epoch: number
+  /** The directory of the instance, in which only hosts write. */
+  root: string
 }
 
 export class InstanceResources {
   readonly egress: InstanceEgress
   readonly sandboxes: SandboxBroker
+  readonly checks: CheckBroker
   readonly git: InstanceGit
   readonly snapshots: InstanceSnapshots
 
@@ -26,11 +30,13 @@ export class InstanceResources {
     this.egress = new InstanceEgress(parts)
     this.git = new InstanceGit(parts)
     this.snapshots = new InstanceSnapshots(parts)
+    const images = [chooseImage(wanted).name, ...allowedImages()]
+    this.checks = new CheckBroker({ ...parts, images, engine: theEngine })
     this.sandboxes = new SandboxBroker({
       owner: { instance: creation.instance_id, home: homeLabel(home) },
       token,
       epoch,
-      images: [chooseImage(wanted).name, ...allowedImages()],
+      images,
       // Never more than the worker has: a sandbox must not bypass an allowlist.
       network: () => this.egress.network,
       engine: theEngine,
@@ -46,6 +52,7 @@ export class InstanceResources {
   /** Releases them for the next host. */
   close(): void {
     this.git.close()
+    this.checks.close()
     this.sandboxes.close()
     this.snapshots.close()
     void this.egress.close()
@@ -59,6 +66,7 @@ export class InstanceResources {
 
   /** Called when no worker is left; all of them are removed. The reaper removes what an unreachable engine keeps. */
   async end(): Promise<void> {
+    await this.checks.end()
     await this.sandboxes.end()
     await this.git.rest()
     await this.egress.remove()

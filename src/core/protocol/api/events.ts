@@ -43,6 +43,14 @@ const promotion = {
 
 const actor = { actor: text(), via: text() }
 
+const checkStatistics = object({
+  total: count(),
+  passed: count(),
+  failed: count(),
+  missing: count(),
+  pass_rate: text(),
+})
+
 export const EVENT_DATA = {
   'platform.container.creating': object({ image: text(), incarnation: count() }),
   'platform.setup.starting': object({ total: count() }),
@@ -142,13 +150,33 @@ export const EVENT_DATA = {
   'platform.egress.denied': object({ host: text(), port: integer(), reason: text(), count: count() }),
   'platform.resolver.session_dispatched': sessionDispatched,
   'platform.resolver.session_completed': sessionCompleted,
-  'platform.reality_check.submitted': null,
-  'platform.reality_check.runner_started': null,
-  'platform.reality_check.recipe_step': null,
-  'platform.reality_check.dtu_provisioned': null,
-  'platform.reality_check.completed': null,
-  'platform.reality_check.failed': null,
-  'platform.reality_check.cancelled': null,
+  'platform.reality_check.submitted': object({ session_id: text(), software: text(), tests: count() }),
+  'platform.reality_check.runner_started': object({ session_id: text(), runner_image: text() }),
+  'platform.reality_check.recipe_step': object({
+    session_id: text(),
+    /** clone, plan, dependencies, build, start, or `test:` and the id of a test. */
+    step_name: text(),
+    state: oneOf(['begun', 'done', 'failed']),
+    duration_s: optional(number({ minimum: 0 })),
+    detail: optional(text()),
+  }),
+  /** `port` is null for software that is no server. */
+  'platform.reality_check.dtu_provisioned': object({
+    session_id: text(),
+    dtu_id: text(),
+    access_urls: listOf(text()),
+    port: nullable(integer()),
+  }),
+  /** There is a verdict: `pass`, `partial` or `fail`. */
+  'platform.reality_check.completed': object({
+    session_id: text(),
+    verdict: text(),
+    failure_mode: nullable(text()),
+    statistics: checkStatistics,
+  }),
+  /** There is none. */
+  'platform.reality_check.failed': object({ session_id: text(), failure_mode: text(), error: text() }),
+  'platform.reality_check.cancelled': object({ session_id: text(), reason: text() }),
   'resolver:created': object({
     resolver_name: text(),
     resolver_version: text(),

@@ -49,7 +49,14 @@ interface Progress {
   results: TestResult[]
 }
 
-export async function runCheck(wish: CheckWish, parts: CheckParts, signal: AbortSignal): Promise<CheckResult> {
+/** The reason of a signal with which the host leaves the check to the next host: it has no result then. */
+export const LEFT_TO_NEXT_HOST = 'left to the next host'
+
+export async function runCheck(
+  wish: CheckWish,
+  parts: CheckParts,
+  signal: AbortSignal,
+): Promise<CheckResult | undefined> {
   const progress: Progress = { stage: 'request', plan: null, commit: null, log: '', durations: {}, results: [] }
   const { engine, owner, files } = parts
   await removeRoom(engine, owner)
@@ -61,6 +68,7 @@ export async function runCheck(wish: CheckWish, parts: CheckParts, signal: Abort
     end = why(error, progress, { signal, late }, wish)
     if (end.log !== '') progress.log = end.log
   }
+  if (signal.reason === LEFT_TO_NEXT_HOST) return undefined
   await removeRoom(engine, owner)
   const result = resultOf(wish, parts, progress, end)
   files.finish(result)
