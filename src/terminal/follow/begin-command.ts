@@ -45,6 +45,11 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
     return {}
   }
 
+  /** The exit code where the command has one of its own for what the instance came to. */
+  protected async codeOf(_id: string, code: number): Promise<number> {
+    return code
+  }
+
   protected async act(): Promise<number> {
     refuseWithDetach(this.flags)
     requireName(this.flags.name)
@@ -67,7 +72,7 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
       more: () => this.more(id),
     })
     if (file !== undefined) await writeRecording(platform, id, file, this.output)
-    return code
+    return await this.codeOf(id, code)
   }
 
   /** The checked input. The time of a setup that comes before the form counts for --timeout. */
