@@ -88,6 +88,7 @@ export const NOTIFY_CLOSE_LIMIT_MS = 3_000 // how long a command that ends waits
 
 /** The HTTP API. */
 export const HTTP_BODY_MAX_BYTES = 1 * MIB + 64 * KIB // an input of full size, plus the fields around it
+export const COMPRESSED_MIN_BYTES = 1 * KIB // own: a shorter answer gains nothing from compression
 export const HTTP_HEADERS_MAX_BYTES = 16 * KIB
 export const HTTP_HEADERS_LIMIT_MS = 10_000
 export const HTTP_REQUEST_LIMIT_MS = 30_000
@@ -109,6 +110,9 @@ export const SSE_HEARTBEAT_MS = 15_000
 export const SSE_BUFFER_MAX_BYTES = 1 * MIB
 export const SSE_STALL_LIMIT_MS = 30_000
 export const SSE_READERS_PER_TOKEN = 32
+export const INBOX_MAX_INSTANCES = 200 // own: whose questions one answer holds
+export const INBOX_READS_AT_ONCE = 8 // own
+export const EVENTS_PAGE_MAX = 10_000 // own: events that a client may ask for at once
 
 /** The client of a server. */
 export const REMOTE_CONNECT_LIMIT_MS = 10_000
