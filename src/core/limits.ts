@@ -144,6 +144,13 @@ export const FORM_MAX_COSTLY_ESCAPES = 600 // R34: over all its patterns, each c
 export const PATTERN_LIMIT_MS = 50
 export const PATTERN_FORM_LIMIT_MS = 250
 export const SLOW_PATTERN_LIMIT_MS = 5 // decisions/0020: for a pattern that ran out of time before
+
+/** Feature specs (docs/feature-spec.md). */
+export const FEATURE_SPEC_MAX_BYTES = 256 * KIB // own: hundreds of times a usual one
+export const FEATURE_SPEC_MAX_FAULTS = 200 // own: a hostile text has one in each line
+export const FEATURE_SPEC_FAULTS_SHOWN = 20 // own: below a field of a form
+export const FEATURE_SPEC_MAX_ENDPOINTS = 12 // own: one cohesive feature has 3 to 5
+export const FEATURE_SPEC_INTENT_MAX_CHARS = 300 // own: one sentence
 export const SLOW_PATTERNS_KEPT_MS = 60_000 // decisions/0020: since it last ran out of time
 export const PATTERN_VALUE_MAX_CHARS = 64 * KIB // threats WEB-9
 
