@@ -11,7 +11,7 @@ const root = import.meta.dirname
 const outDir = join(root, process.env['RESOLVE_BUILD_DIR'] ?? 'dist', 'web')
 
 /** Bytes, gzipped: everything that a browser fetches for the first screen. The graph and the previews are loaded on demand. */
-const FIRST_LOAD_MAX = 300_000
+const FIRST_LOAD_MAX = 200_000
 
 export default defineConfig({
   root: join(root, 'src/web'),

@@ -88,6 +88,7 @@ export const NOTIFY_CLOSE_LIMIT_MS = 3_000 // how long a command that ends waits
 
 /** The HTTP API. */
 export const HTTP_BODY_MAX_BYTES = 1 * MIB + 64 * KIB // an input of full size, plus the fields around it
+export const COMPRESSED_MIN_BYTES = 1 * KIB // own: a shorter answer gains nothing from compression
 export const HTTP_HEADERS_MAX_BYTES = 16 * KIB
 export const HTTP_HEADERS_LIMIT_MS = 10_000
 export const HTTP_REQUEST_LIMIT_MS = 30_000
@@ -109,6 +110,9 @@ export const SSE_HEARTBEAT_MS = 15_000
 export const SSE_BUFFER_MAX_BYTES = 1 * MIB
 export const SSE_STALL_LIMIT_MS = 30_000
 export const SSE_READERS_PER_TOKEN = 32
+export const INBOX_MAX_INSTANCES = 200 // own: whose questions one answer holds
+export const INBOX_READS_AT_ONCE = 8 // own
+export const EVENTS_PAGE_MAX = 10_000 // own: events that a client may ask for at once
 
 /** The client of a server. */
 export const REMOTE_CONNECT_LIMIT_MS = 10_000
@@ -140,6 +144,13 @@ export const FORM_MAX_COSTLY_ESCAPES = 600 // R34: over all its patterns, each c
 export const PATTERN_LIMIT_MS = 50
 export const PATTERN_FORM_LIMIT_MS = 250
 export const SLOW_PATTERN_LIMIT_MS = 5 // decisions/0020: for a pattern that ran out of time before
+
+/** Feature specs (docs/feature-spec.md). */
+export const FEATURE_SPEC_MAX_BYTES = 256 * KIB // own: hundreds of times a usual one
+export const FEATURE_SPEC_MAX_FAULTS = 200 // own: a hostile text has one in each line
+export const FEATURE_SPEC_FAULTS_SHOWN = 20 // own: below a field of a form
+export const FEATURE_SPEC_MAX_ENDPOINTS = 12 // own: one cohesive feature has 3 to 5
+export const FEATURE_SPEC_INTENT_MAX_CHARS = 300 // own: one sentence
 export const SLOW_PATTERNS_KEPT_MS = 60_000 // decisions/0020: since it last ran out of time
 export const PATTERN_VALUE_MAX_CHARS = 64 * KIB // threats WEB-9
 

@@ -7,6 +7,7 @@ import { type FastifyInstance, fastify, LogController } from 'fastify'
 import { fail } from '../core/errors.ts'
 import { HTTP_BODY_MAX_BYTES, HTTP_HEADERS_MAX_BYTES } from '../core/limits.ts'
 import { API } from '../core/protocol/http.ts'
+import { addCompression } from './http/compression.ts'
 import { answerError, answerFrameworkError } from './request/answer-errors.ts'
 import { addEntry } from './request/entry.ts'
 import { addIdempotency } from './request/idempotency.ts'
@@ -18,6 +19,7 @@ import { authHandlers } from './routes/auth.ts'
 import { dataHandlers } from './routes/data.ts'
 import { eventHandlers } from './routes/events.ts'
 import { gitHandlers } from './routes/git.ts'
+import { inboxHandlers } from './routes/inbox.ts'
 import { instanceHandlers } from './routes/instances.ts'
 import { listHandlers } from './routes/list.ts'
 import { logHandlers } from './routes/logs.ts'
@@ -51,6 +53,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addEntry(app, parts)
   addJsonBody(app)
   addIdempotency(app, parts)
+  addCompression(app)
   await app.register(async (api) => addOperations(api, handlersOf(api, parts), parts.uploads), { prefix: API })
   pageRoutes(app, parts)
   await app.ready()
@@ -64,6 +67,7 @@ function handlersOf(app: FastifyInstance, parts: AppParts): Handlers {
     ...instanceHandlers(parts),
     ...gitHandlers(parts),
     ...questionHandlers(parts),
+    ...inboxHandlers(parts),
     ...dataHandlers(parts),
     ...eventHandlers(app, parts),
     ...logHandlers(app, parts),

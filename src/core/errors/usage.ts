@@ -30,6 +30,19 @@ export const usageErrors = {
     message: (d: { what: string; bytes: number; limit: number }) =>
       `The ${d.what} has ${d.bytes} bytes; the limit is ${d.limit}.`,
   },
+  spec_missing: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { path: string }) => `There is no file "${d.path}".`,
+    hint: () => 'Write one with "resolve spec init", or give "-" for stdin.',
+  },
+  spec_unreadable: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { path: string; reason: string }) => `Can't read ${d.path}: ${d.reason}.`,
+  },
   form_invalid: {
     kind: 'user',
     http: 422,

@@ -4,7 +4,15 @@
  */
 import { FORM_MAX_COMPONENTS, FORM_MAX_OPTIONS, FORM_MAX_STRING_CHARS } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
-import type { Check, Component, Form, OptionValue, SelectOption } from '../protocol/form.ts'
+import {
+  type Check,
+  type Component,
+  type Form,
+  type OptionValue,
+  type SelectOption,
+  TEXT_FORMATS,
+  type TextFormat,
+} from '../protocol/form.ts'
 import { describe, Faults, type JsonObject, quote, read } from './faults.ts'
 import { ConditionParser } from './parse-condition.ts'
 
@@ -55,12 +63,13 @@ class FormParser {
     const where = id === undefined ? place : `Component ${quote(id)}`
     const base = { id: id ?? '', ...this.#texts(value, ['label', 'description'], where), ...this.#checks(value, where) }
     const type = read(value, 'type')
+    if (type !== 'textarea') this.#refuseFormat(value, where)
     switch (type) {
       case 'text':
         return { type, ...base, ...this.#texts(value, ['placeholder'], where), ...this.#secret(value, where) }
       case 'textarea':
         this.#refuseSecret(value, where)
-        return { type, ...base, ...this.#texts(value, ['placeholder'], where) }
+        return { type, ...base, ...this.#texts(value, ['placeholder'], where), ...this.#format(value, where) }
       case 'select':
         this.#refuseSecret(value, where)
         return { type, ...base, options: this.#options(value, where), ...this.#selectDefault(value, where) }
@@ -156,6 +165,23 @@ class FormParser {
   #refuseSecret(component: JsonObject, where: string): void {
     const value = read(component, 'secret')
     if (value !== undefined && value !== false) this.#fault(where, 'only a field of type text can be secret')
+  }
+
+  /** An unknown format is a fault: a misspelt one would otherwise check nothing. */
+  #format(component: JsonObject, where: string): { format?: TextFormat } {
+    const value = read(component, 'format')
+    if (value === undefined) return {}
+    const format = TEXT_FORMATS.find((one) => one === value)
+    if (format !== undefined) return { format }
+    this.#fault(where, `its format is ${describe(value)}; the formats are ${TEXT_FORMATS.join(', ')}`)
+    return {}
+  }
+
+  /** Other keys of other components are left out as all that the dialect does not know. */
+  #refuseFormat(component: JsonObject, where: string): void {
+    const value = read(component, 'format')
+    if (TEXT_FORMATS.some((one) => one === value))
+      this.#fault(where, `only a field of type textarea can have the format ${quote(String(value))}`)
   }
 
   #checks(component: JsonObject, where: string): { checks?: Check[] } {

@@ -2,7 +2,8 @@
  * Checks a payload against a well-formed form and returns all failing messages at once (spec, Errors; R35). Host, terminal and
  * page call it.
  */
-import type { Form, Payload } from '../protocol/form.ts'
+import { featureSpecMessages } from '../feature-spec/fault-text.ts'
+import type { Check, Component, Form, Payload } from '../protocol/form.ts'
 import { type Condition, compileCondition, type Matcher } from './compile-condition.ts'
 import { Slots } from './slots.ts'
 
@@ -14,15 +15,15 @@ export interface FailingComponent {
   messages: string[]
 }
 
+/** A check, or the format of a text, which may have several messages. */
 interface CompiledCheck {
   component: string
-  holds: Condition
-  message: string
+  messages: (values: readonly unknown[], match: Matcher) => readonly string[]
 }
 
 interface CompiledForm {
   slots: Slots
-  /** In component order, then check order (R35). */
+  /** In component order, then check order (R35); the format of a component comes after its checks. */
   checks: readonly CompiledCheck[]
 }
 
@@ -37,7 +38,7 @@ export function validate(form: Form, payload: Payload, match: Matcher): string[]
   const { slots, checks } = compile(form)
   const values = slots.read(payload)
   const messages: string[] = []
-  for (const { holds, message } of checks) if (!holds(values, match)) messages.push(message)
+  for (const check of checks) messages.push(...check.messages(values, match))
   return messages
 }
 
@@ -46,11 +47,12 @@ export function failingChecks(form: Form, payload: Payload, match: Matcher): Fai
   const { slots, checks } = compile(form)
   const values = slots.read(payload)
   const failing: FailingComponent[] = []
-  for (const { component, holds, message } of checks) {
-    if (holds(values, match)) continue
+  for (const { component, messages: check } of checks) {
+    const messages = check(values, match)
+    if (messages.length === 0) continue
     const last = failing.at(-1)
-    if (last?.component === component) last.messages.push(message)
-    else failing.push({ component, messages: [message] })
+    if (last?.component === component) last.messages.push(...messages)
+    else failing.push({ component, messages: [...messages] })
   }
   return failing
 }
@@ -59,10 +61,34 @@ function compile(form: Form): CompiledForm {
   const known = compiled.get(form)
   if (known !== undefined) return known
   const slots = new Slots()
-  const checks = form.components.flatMap(({ id, checks = [] }) =>
-    checks.map(({ condition, message }) => ({ component: id, holds: compileCondition(condition, slots), message })),
-  )
+  const checks = form.components.flatMap((component) => [
+    ...(component.checks ?? []).map((check) => compileCheck(component.id, check, slots)),
+    ...compileFormat(component, slots),
+  ])
   const fresh = { slots, checks }
   compiled.set(form, fresh)
   return fresh
 }
+
+function compileCheck(component: string, { condition, message }: Check, slots: Slots): CompiledCheck {
+  const holds: Condition = compileCondition(condition, slots)
+  const failing = [message]
+  return { component, messages: (values, match) => (holds(values, match) ? NONE : failing) }
+}
+
+/** A missing or empty text has no format: `required` is the check for it. */
+function compileFormat(component: Component, slots: Slots): CompiledCheck[] {
+  if (!('format' in component) || component.format !== 'feature-spec') return []
+  const slot = slots.of(`/${component.id}`)
+  return [
+    {
+      component: component.id,
+      messages(values) {
+        const value = values[slot]
+        return value === null || value === '' ? NONE : featureSpecMessages(value)
+      },
+    },
+  ]
+}
+
+const NONE: readonly string[] = []

@@ -42,7 +42,13 @@ export interface TextComponent extends ComponentBase {
   placeholder?: string
   /** R55, `text` only: the value is never shown, stored in clear or journaled. */
   secret?: boolean
+  /** `textarea` only: the host checks that a text that is filled in has this format (docs/forms.md, Formats). */
+  format?: TextFormat
 }
+
+export const TEXT_FORMATS = ['feature-spec'] as const
+
+export type TextFormat = (typeof TEXT_FORMATS)[number]
 
 /** Options are compared as text: two of them differ where their texts do (R51). */
 export type OptionValue = string | number | boolean

@@ -118,6 +118,14 @@ export const inputRequest = named(
   'A question of a resolver',
 )
 
+export type InboxEntry = Static<typeof inboxEntry>
+
+export const inboxEntry = named(
+  'InboxEntry',
+  object({ instance_id: text(), name: nullable(text()), resolver: text(), asked_at: time(), request: inputRequest }),
+  'An open question, and the instance that asks it',
+)
+
 export type MessageType = Static<typeof messageType>
 
 export const messageType = named(

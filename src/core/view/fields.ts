@@ -3,7 +3,7 @@
  * version does not know (from a newer host) becomes a field of kind `unknown`, which is shown and prevents the submission.
  */
 import { isObject } from '../primitives/is-object.ts'
-import type { Payload } from '../protocol/form.ts'
+import { type Payload, TEXT_FORMATS, type TextFormat } from '../protocol/form.ts'
 import { cleanLine, cleanText } from './clean.ts'
 
 /** A form that may come from a newer host: components of any type, optional properties of any value. */
@@ -34,6 +34,8 @@ export interface Field {
   default: unknown
   /** The value is never shown (R55). */
   secret: boolean
+  /** The format of a textarea; null where it has none that this version knows. */
+  format: TextFormat | null
 }
 
 const KINDS = ['text', 'textarea', 'select', 'checkbox'] as const
@@ -57,6 +59,7 @@ function toField(component: Record<string, unknown>, at: number): Field {
     options: toOptions(component['options']),
     default: component['default'],
     secret: type === 'text' && component['secret'] === true,
+    format: (type === 'textarea' && TEXT_FORMATS.find((one) => one === component['format'])) || null,
   }
 }
 

@@ -1,5 +1,5 @@
 /** Declares a form's fields with the types of their values, and turns them into the spec's form. For authors. */
-import type { Check, Component, Form, Payload, SelectOption } from '../../core/protocol/form.ts'
+import type { Check, Component, Form, Payload, SelectOption, TextFormat } from '../../core/protocol/form.ts'
 import { type FieldCheck, required, toCheck } from './checks.ts'
 
 /** One field. `T` is the type of its value in a submitted form. */
@@ -35,6 +35,11 @@ export interface TextSpec extends Common {
   required?: boolean
 }
 
+export interface LongTextSpec extends TextSpec {
+  /** The host checks a text that is filled in: `feature-spec` is a spec in six sections (docs/feature-spec.md). */
+  format?: TextFormat
+}
+
 export interface SecretTextSpec extends TextSpec {
   /** The value is asked without echo, and is never shown, stored in clear or journaled: only the resolver gets it. */
   secret?: boolean
@@ -65,7 +70,7 @@ export function text<const S extends SecretTextSpec>(spec: S): Field<Given<S, st
   return textual('text', spec) as Field<Given<S, string>>
 }
 
-export function textarea<const S extends TextSpec>(spec: S): Field<Given<S, string>> {
+export function textarea<const S extends LongTextSpec>(spec: S): Field<Given<S, string>> {
   return textual('textarea', spec) as Field<Given<S, string>>
 }
 
@@ -113,7 +118,7 @@ export function valuesOf<F extends Fields>(fields: F, payload: Payload): ValuesO
   return values as ValuesOf<F>
 }
 
-function textual(type: 'text' | 'textarea', spec: SecretTextSpec): Field<string | undefined> {
+function textual(type: 'text' | 'textarea', spec: SecretTextSpec & LongTextSpec): Field<string | undefined> {
   return {
     whenMissing: undefined,
     toComponent: (id) => ({
@@ -121,6 +126,7 @@ function textual(type: 'text' | 'textarea', spec: SecretTextSpec): Field<string 
       ...common(id, spec, spec.required),
       ...(spec.placeholder === undefined ? {} : { placeholder: spec.placeholder }),
       ...(spec.secret === true ? { secret: true } : {}),
+      ...(spec.format === undefined ? {} : { format: spec.format }),
     }),
   }
 }

@@ -4,6 +4,8 @@
  */
 import type { ServerResponse } from 'node:http'
 import { performance } from 'node:perf_hooks'
+import type { Writable } from 'node:stream'
+import { createGzip } from 'node:zlib'
 import { fail } from '../../core/errors.ts'
 import type { HeldFeed } from '../../core/index.ts'
 import { SSE_BUFFER_MAX_BYTES, SSE_HEARTBEAT_MS, SSE_READERS_PER_TOKEN, SSE_STALL_LIMIT_MS } from '../../core/limits.ts'
@@ -54,6 +56,10 @@ export interface StreamRequest extends HeldFeed {
   offset: number
   /** Whether it goes on until the instance ends, and then sends `done`. */
   follow: boolean
+  /** How many events it sends at most; then it ends without `done`. Default: all. */
+  limit?: number
+  /** Whether it is compressed, for a reader that takes gzip and does not follow. Default: no. */
+  isZipped?: boolean
   /** The id of the reader's token; null has no limit. */
   tokenId: string | null
   /** Whether the token is still valid; called with every heartbeat. Default: always. */
@@ -146,11 +152,14 @@ export class EventStreams {
 /** One reader: its offset in the journal, and the part of the last page that its socket has not got yet. */
 class Stream {
   readonly #response: ServerResponse
+  /** Where frames are written: the response, or the compressor before it. */
+  readonly #sink: Writable
   readonly #request: StreamRequest
   readonly #limits: StreamLimits
   readonly #onSent: (events: number) => void
   readonly #onGone: () => void
   #offset: number
+  #left: number
   #rest: Buffer | undefined
   #isLast = false
   #waitsSince: number | undefined
@@ -175,15 +184,25 @@ class Stream {
     this.#limits = limits
     this.#onSent = onSent
     this.#onGone = onGone
+    this.#sink = request.isZipped === true ? createGzip() : response
     this.#offset = request.offset
+    this.#left = request.limit ?? Number.POSITIVE_INFINITY
     this.#nextHeartbeat = performance.now() + limits.heartbeatMs
   }
 
   start(headers: Record<string, string>): void {
     const response = this.#response
-    response.on('close', () => this.leave())
+    const sink = this.#sink
+    response.on('close', () => {
+      this.leave()
+      if (sink !== response) sink.destroy()
+    })
     response.on('error', () => response.destroy())
-    response.on('drain', () => {
+    if (sink !== response) {
+      sink.on('error', () => response.destroy())
+      sink.pipe(response)
+    }
+    sink.on('drain', () => {
       this.#waitsSince = undefined
       this.#pump()
     })
@@ -192,7 +211,8 @@ class Stream {
       this.leave()
       return
     }
-    response.writeHead(200, headers)
+    const coding = sink === response ? {} : { 'content-encoding': 'gzip' }
+    response.writeHead(200, { ...headers, vary: 'accept-encoding', ...coding })
     this.#hand(`retry: ${RETRY_MS}\n\n`)
     this.#pump()
   }
@@ -241,7 +261,7 @@ class Stream {
       response.destroy()
       return
     }
-    response.end(farewell)
+    this.#sink.end(farewell)
     const limit = setTimeout(() => response.destroy(), limitMs).unref()
     response.once('close', () => clearTimeout(limit))
   }
@@ -276,6 +296,10 @@ class Stream {
   #fetch(): boolean {
     if (this.#rest !== undefined) return true
     const { feed, follow } = this.#request
+    if (this.#left === 0) {
+      this.end()
+      return false
+    }
     if (this.#isLast) {
       this.end(follow ? DONE : undefined)
       return false
@@ -288,8 +312,11 @@ class Stream {
     }
     this.#offset = page.next
     this.#isLast = page.isFinal
-    this.#rest = page.frames
-    this.#onSent(page.count)
+    const isCut = page.count > this.#left
+    const sent = Math.min(page.count, this.#left)
+    this.#rest = isCut ? firstFrames(page.frames, sent) : page.frames
+    this.#left -= sent
+    this.#onSent(sent)
     return true
   }
 
@@ -301,7 +328,7 @@ class Stream {
   }
 
   #hand(bytes: Buffer | string): void {
-    if (!this.#response.write(bytes)) this.#waitsSince ??= performance.now()
+    if (!this.#sink.write(bytes)) this.#waitsSince ??= performance.now()
   }
 
   /** Releases everything; the last bytes may still be on their way to the reader. */
@@ -313,4 +340,11 @@ class Stream {
     this.#rest = undefined
     this.#onGone()
   }
+}
+
+/** The frames up to this many; an empty line ends each, and no other line of a frame is empty. */
+function firstFrames(frames: Buffer, count: number): Buffer {
+  let end = 0
+  for (let found = 0; found < count; found += 1) end = frames.indexOf('\n\n', end) + 2
+  return frames.subarray(0, end)
 }

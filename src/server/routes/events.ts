@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { HeldFeed } from '../../core/index.ts'
 import type { Access } from '../access/access.ts'
+import { acceptsGzip } from '../http/compression.ts'
 import { EventStreams } from '../http/sse.ts'
 import { credentialsOf } from '../request/entry.ts'
 import type { Handlers } from '../request/operations.ts'
@@ -30,7 +31,10 @@ export function eventHandlers(app: FastifyInstance, parts: EventParts) {
         const follow = query.follow !== 'false'
         const mayStay = () => isStillGood(request, parts.access)
         const news = query.transcripts === 'true' ? transcriptNews(() => parts.platform.transcriptSizes(params.id)) : {}
-        streams.open(reply.raw, { ...held, offset, follow, tokenId, mayStay, onBreak, ...news }, headersOf(reply))
+        // A replay is compressed. An open stream is not: each reader would hold a compressor, and each event would wait for it.
+        const isZipped = !follow && acceptsGzip(request.headers['accept-encoding'])
+        const wish = { offset, follow, limit: query.limit ?? Number.POSITIVE_INFINITY, isZipped, tokenId }
+        streams.open(reply.raw, { ...held, ...wish, mayStay, onBreak, ...news }, headersOf(reply))
         return reply.hijack()
       } catch (error) {
         held.release()

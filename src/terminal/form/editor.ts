@@ -3,12 +3,27 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { EXAMPLE_FEATURE_SPEC } from '../../core/feature-spec/example.ts'
+import type { Payload } from '../../core/protocol/form.ts'
+import { type Field, textIn } from '../../core/view/fields.ts'
 
 export function editorCommand(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return [env['VISUAL'], env['EDITOR']].find((command) => command !== undefined && command.trim() !== '')
 }
 
 export type EditorResult = { text: string; problem?: never } | { problem: string }
+
+/**
+ * Edits the value of a field. An empty one for a feature spec begins with an example; if the user does not change it, the field stays empty: the example
+ * must not be submitted by accident.
+ */
+export async function editField(field: Field, values: Payload, command: string): Promise<EditorResult> {
+  const text = textIn(field, values)
+  if (field.format !== 'feature-spec' || text !== '') return await editText(text, command)
+  const result = await editText(EXAMPLE_FEATURE_SPEC, command)
+  if (result.problem !== undefined) return result
+  return result.text.trim() === EXAMPLE_FEATURE_SPEC.trim() ? { text: '' } : result
+}
 
 /**
  * Runs the editor on the terminal and returns the content of the file, without the last newline. A shell runs the command, as git

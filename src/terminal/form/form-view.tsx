@@ -1,8 +1,7 @@
 /** Draws a form with Ink and passes its keys to the session. The lines come from {@link file://./form-picture.ts}. */
 import { Box, Text, useApp, useCursor, useInput, usePaste } from 'ink'
 import { useSyncExternalStore } from 'react'
-import { textIn } from '../../core/view/fields.ts'
-import { editorCommand, editText } from './editor.ts'
+import { editField, editorCommand } from './editor.ts'
 import type { Line } from './field-lines.ts'
 import { formKeys } from './form-keys.ts'
 import { type FormRoom, formPicture } from './form-picture.ts'
@@ -49,7 +48,7 @@ export function FormView({ plan, session, room, top = 0, interactive, onEditor }
       const { values } = session.state()
       const field = fieldWith(session.state(), id)
       if (field === undefined) return
-      const result = await editText(textIn(field, values), command).catch((error: Error) => ({
+      const result = await editField(field, values, command).catch((error: Error) => ({
         problem: error.message,
       }))
       if (result.problem === undefined) session.dispatch({ type: 'written', field: id, text: result.text })

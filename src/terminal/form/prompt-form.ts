@@ -121,8 +121,27 @@ async function askField(
   const standing = typeof before === 'string' ? before : undefined
   const example = component.placeholder === undefined ? '' : ` (such as ${cleanLine(component.placeholder)})`
   const shown = standing === undefined || standing === '' ? example : ` [${cleanLine(standing)}]`
+  if (component.type === 'textarea' && component.format !== undefined)
+    return await askLines(lines, label, standing, signal)
   const answer = await lines.question(`  ${label}${shown}: `, { signal })
   return answer === '' && standing !== undefined ? standing : answer
+}
+
+/** A text of several lines, which ends with a line `.`; at once, it keeps the text that was given before. */
+async function askLines(
+  lines: Interface,
+  label: string,
+  standing: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  const kept = standing === undefined || standing === '' ? '' : ` [${standing.split('\n').length} lines given]`
+  process.stderr.write(`  ${label}${kept}, several lines; end with a line that has only "."\n`)
+  const typed: string[] = []
+  for (;;) {
+    const line = await lines.question('  | ', { signal })
+    if (line === '.') return typed.length === 0 ? (standing ?? '') : typed.join('\n')
+    typed.push(line)
+  }
 }
 
 /** A value that was given before is kept with an empty line, and is not shown. */

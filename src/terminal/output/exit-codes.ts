@@ -31,7 +31,7 @@ export const EXIT_MEANING: Readonly<Record<ExitCode, string>> = {
   2: 'wrong usage: an unknown flag, a missing argument, a bad value',
   3: 'the instance was cancelled',
   4: 'a token is missing or was refused',
-  5: 'invalid input: a form, a manifest or a pipeline has errors',
+  5: 'invalid input: a form, a manifest, a pipeline or a feature spec has errors',
   6: 'not found',
   7: 'not possible in the current state',
   8: 'a question is open and the command may not ask it',

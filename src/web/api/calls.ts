@@ -60,6 +60,7 @@ export const fetchState = (id: string) => askJson('getInstanceState', { params: 
 export const fetchMessageTypes = (id: string) => askJson('getInstanceMessageTypes', { params: { id } })
 export const fetchMessages = (id: string) => askJson('getInstanceMessages', { params: { id } })
 export const fetchDataFiles = (id: string) => askJson('getInstanceData', { params: { id } })
+export const fetchInbox = () => askJson('getInbox', {})
 export const fetchPending = (id: string) =>
   askJson('getInstanceInputRequests', { params: { id }, query: { status: 'pending' } })
 

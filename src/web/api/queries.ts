@@ -62,3 +62,9 @@ export const pendingQuery = (id: string) =>
     queryFn: () => calls.fetchPending(id),
     refetchInterval: LIST_EVERY_MS,
   })
+
+export const inboxQuery = queryOptions({
+  queryKey: ['inbox'],
+  queryFn: calls.fetchInbox,
+  refetchInterval: LIST_EVERY_MS,
+})

@@ -4,6 +4,7 @@
  */
 import { type BodyOf, OPERATIONS, type ResultOf } from '../../core/protocol/api/operations.ts'
 import { API } from '../../core/protocol/http.ts'
+import { dropKept } from './kept-events.ts'
 import { jsonOf, type Problem, problemOf, sentenceOf, unreachable } from './problem.ts'
 
 /** What the token opens. */
@@ -33,6 +34,11 @@ export function currentToken(): string | null {
   return session.state === 'signed-in' ? session.token : null
 }
 
+/** Whether the session of this token is still the one of all pages of this browser. */
+export function isStillSignedIn(token: string | null): boolean {
+  return token !== null && localStorage.getItem(KEY) === token
+}
+
 /** Called once, before the first render, so that the code is removed from the address as early as possible. */
 export async function openSession(): Promise<void> {
   addEventListener('storage', (event) => {
@@ -51,6 +57,7 @@ export async function signInWith(token: string): Promise<void> {
 /** `notice`: the reason, if the user did not ask for it. */
 export function signOut(notice: string | null = null): void {
   localStorage.removeItem(KEY)
+  void dropKept()
   become({ state: 'signed-out', notice })
 }
 
@@ -105,6 +112,8 @@ async function verify(proof: BodyOf<'postAuthVerify'>): Promise<ResultOf<'postAu
 }
 
 function keep(token: string, who: Who): void {
+  // What was kept for the user of another token is not shown to this one.
+  if (localStorage.getItem(KEY) !== token) void dropKept()
   localStorage.setItem(KEY, token)
   become({ state: 'signed-in', token, who })
 }

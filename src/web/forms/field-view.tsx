@@ -1,4 +1,5 @@
 /** Draws one field: label, description, control, and its messages. */
+import { EXAMPLE_FEATURE_SPEC } from '../../core/feature-spec/example.ts'
 import type { Payload } from '../../core/protocol/form.ts'
 import { type Field, valueIn } from '../../core/view/fields.ts'
 
@@ -64,6 +65,18 @@ export function FieldView({ field, id, values, messages, isLocked, onChange, onC
       <Label id={id} field={field} />
       {about}
       <Control field={field} shared={shared} value={value} onChange={onChange} onCommit={onCommit} />
+      {field.format === 'feature-spec' && (value === '' || value === undefined) && !isLocked && (
+        <button
+          type="button"
+          className="button field-example"
+          onClick={() => {
+            onChange(EXAMPLE_FEATURE_SPEC)
+            document.getElementById(id)?.focus()
+          }}
+        >
+          Start from an example
+        </button>
+      )}
       {wrong}
     </div>
   )
@@ -121,7 +134,7 @@ function Control({ field, shared, value, onChange, onCommit }: ControlProps) {
     onChange: (event: { target: { value: string } }) => onChange(event.target.value),
     onBlur: onCommit,
   }
-  if (field.kind === 'textarea') return <textarea {...typing} rows={4} />
+  if (field.kind === 'textarea') return <textarea {...typing} rows={field.format === null ? 4 : 20} />
   if (field.secret) {
     const { value, ...rest } = typing
     const show = (input: HTMLInputElement | null) => {

@@ -1,6 +1,6 @@
 /**
- * Follows the events of an instance with `fetch`, so that the token is sent in a header. Reconnects after the last event number until
- * the instance has ended. Delivers events in batches, at most one per animation frame.
+ * Follows the events of an instance with `fetch`, so that the token is sent in a header. Reads a long history in compressed pages, then a
+ * stream; reconnects after the last event number until the instance has ended. Delivers events in batches, at most one per animation frame.
  */
 import { createParser } from 'eventsource-parser'
 import { backoffMs } from '../../core/primitives/backoff.ts'
@@ -31,6 +31,20 @@ export interface Follower {
   onProblem(problem: Problem): void
 }
 
+/** What is known before the first request. */
+export interface Known {
+  /** The number of the last event of the snapshot. */
+  last: number
+  /** Whether the instance had ended then. */
+  isOver: boolean
+  /** All its events, where the browser has kept them: nothing is asked of the server. */
+  kept?: readonly EventEnvelope[]
+}
+
+/** Events of one page of history. */
+const HISTORY_PAGE = 5_000
+/** A shorter history of a run that goes on comes with its stream: one request less. */
+const HISTORY_MIN = 500
 /** Without data for three heartbeats, the connection counts as lost. */
 const SILENCE_MS = 45_000
 const POLL_MS = 1_000
@@ -41,8 +55,8 @@ const RETRY_MAX_MS = 5_000
 const OFFLINE_AFTER_FAILURES = 3
 
 /** Returns the function that stops following. */
-export function followEvents(id: string, follower: Follower): () => void {
-  const following = new Following(id, follower)
+export function followEvents(id: string, known: Known, follower: Follower): () => void {
+  const following = new Following(id, known, follower)
   void following.run()
   return () => following.stop()
 }
@@ -58,9 +72,14 @@ class Following {
   #isFinal = false
   #hasEnded = false
   #said: Connection | undefined
+  readonly #kept: readonly EventEnvelope[]
+  /** The history is read in pages up to this number. */
+  #historyEnd: number
 
-  constructor(id: string, follower: Follower) {
+  constructor(id: string, { last, isOver, kept = [] }: Known, follower: Follower) {
     this.#id = id
+    this.#kept = kept
+    this.#historyEnd = isOver || last > HISTORY_MIN ? last : 0
     this.#follower = follower
     this.#batch = new FrameBatch((events) => follower.onEvents(events))
   }
@@ -73,15 +92,18 @@ class Following {
   async run(): Promise<void> {
     const { signal } = this.#stopped
     this.#say('connecting')
+    this.#takeKept()
     while (!signal.aborted && !this.#hasEnded) {
       if (isLongHidden()) {
         await untilShown(signal)
         this.#say('connecting')
       }
-      const slot = await takeSlot()
+      const isHistory = this.#lastSeq < this.#historyEnd
+      const slot = isHistory ? undefined : await takeSlot()
       try {
         if (signal.aborted) return
-        await this.#read(slot !== undefined || this.#isFinal)
+        if (isHistory) await this.#readHistory()
+        else await this.#read(slot !== undefined || this.#isFinal ? 'stream' : 'poll')
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof Problem && isFinal(error)) return this.#follower.onProblem(error)
@@ -90,21 +112,45 @@ class Following {
         slot?.release()
       }
       if (this.#hasEnded || signal.aborted) break
+      if (isHistory && this.#failures === 0) continue
       if (this.#failures > 0) this.#say(this.#failures > OFFLINE_AFTER_FAILURES ? 'offline' : 'reconnecting')
       await sleep(slot === undefined && this.#failures === 0 ? POLL_MS : this.#pause(), signal)
     }
     if (this.#hasEnded) this.#batch.whenEmpty(() => this.#say('ended'))
   }
 
+  #takeKept(): void {
+    this.#kept.forEach((event, index) => {
+      this.#batch.add({ seq: index + 1, event })
+    })
+    if (this.#kept.length === 0) return
+    this.#lastSeq = this.#kept.length
+    this.#hasEnded = true
+  }
+
+  async #readHistory(): Promise<void> {
+    const before = this.#lastSeq
+    await this.#read('history')
+    // The server has less than its snapshot told: the stream says why.
+    if (this.#lastSeq === before) this.#historyEnd = 0
+    // The event of a final status is the last one.
+    if (this.#isFinal) this.#hasEnded = true
+  }
+
   /** Reads one connection to its end. Without a stream slot, it reads the existing events only. */
-  async #read(holds: boolean): Promise<void> {
+  async #read(mode: 'history' | 'poll' | 'stream'): Promise<void> {
+    const holds = mode === 'stream'
     const once = new AbortController()
     const signal = AbortSignal.any([this.#stopped.signal, once.signal])
     let silence = setTimeout(() => once.abort(), SILENCE_MS)
     const onHide = setInterval(() => isLongHidden() && once.abort(), 1_000)
     try {
       const after = String(this.#lastSeq)
-      const query = holds ? { after, transcripts: 'true' as const } : { after, follow: 'false' as const }
+      const query = {
+        after,
+        ...(holds ? { transcripts: 'true' as const } : { follow: 'false' as const }),
+        ...(mode === 'history' ? { limit: HISTORY_PAGE } : {}),
+      }
       const response = await ask('getInstanceEvents', { params: { id: this.#id }, query, signal })
       this.#failures = 0
       this.#say('live')
@@ -119,7 +165,7 @@ class Following {
         silence = setTimeout(() => once.abort(), SILENCE_MS)
         parser.feed(piece.value)
       }
-      if (!holds) this.#follower.onLook()
+      if (mode === 'poll') this.#follower.onLook()
       // A stream that ends before the instance was interrupted; a poll always ends.
       if (holds && !this.#hasEnded) this.#failures = 1
     } catch (error) {

@@ -1,10 +1,14 @@
 /**
- * The state of one instance in the page. It shows the snapshot first, then applies all events from the beginning with the same reducer
- * as the terminal ({@link file://./../../core/view/story.ts}). React reads it as an external store.
+ * The state of one instance in the page. It shows the snapshot first, then applies all events from the beginning, those that the browser
+ * kept before those of the server, with the same reducer as the terminal ({@link file://./../../core/view/story.ts}). React reads it as an external store.
  */
+import type { EventEnvelope } from '../../core/protocol/event.ts'
+import { isTerminal } from '../../core/protocol/status.ts'
 import { applyEvent, beginStory, type Story } from '../../core/view/story.ts'
 import { fetchStory } from '../api/calls.ts'
+import { keepEvents, type RunNow, readKept } from '../api/kept-events.ts'
 import { Problem, unreachable } from '../api/problem.ts'
+import { currentToken, isStillSignedIn } from '../api/session.ts'
 import type { Connection } from './connection.ts'
 import { followEvents, type NumberedEvent } from './follow-events.ts'
 
@@ -70,13 +74,28 @@ export class InstanceStore {
     if (!this.#isOpen || this.#snapshot === undefined) return
     this.#reduced ??= beginStory(this.#snapshot.creation)
     this.#show({ story: this.#snapshot })
-    this.#stop = followEvents(this.#id, {
+    const { snapshot, token } = { snapshot: this.#snapshot, token: currentToken() }
+    const now = { id: this.#id, created: snapshot.creation.created_at, last: snapshot.lastSeq }
+    const isOver = isTerminal(snapshot.status)
+    const kept = isOver ? await readKept<EventEnvelope>(now) : undefined
+    // It was closed, or opened again, while the browser looked.
+    if (!this.#isOpen || this.#snapshot !== snapshot) return
+    const known = { last: snapshot.lastSeq, isOver, ...(kept === undefined ? {} : { kept }) }
+    this.#stop = followEvents(this.#id, known, {
       onEvents: (events) => this.#take(events),
       onTranscripts: (transcripts) => this.#show({ transcripts }),
       onLook: () => this.#show({ looks: this.#view.looks + 1 }),
-      onConnection: (connection) => this.#show({ connection }),
+      onConnection: (connection) => {
+        this.#show({ connection })
+        if (connection === 'ended' && kept === undefined) this.#keep(now, token)
+      },
       onProblem: (problem) => this.#show({ problem, connection: 'offline' }),
     })
+  }
+
+  #keep(now: RunNow, token: string | null): void {
+    const events = this.#events.map(({ event }) => event)
+    void keepEvents({ ...now, last: this.#events.at(-1)?.seq ?? 0 }, events, () => isStillSignedIn(token))
   }
 
   #close(): void {

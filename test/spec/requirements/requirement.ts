@@ -37,5 +37,4 @@ export const waits = {
   elsewhere: later('workers whose files are on another machine are not provided yet'),
   realityCheck: later('the reality check is not provided yet'),
   sessions: later('LLM sessions are not provided yet'),
-  authoring: later('the tools for authors of specs are not provided yet'),
 }

@@ -69,8 +69,8 @@ const realityCheck = section('Reality check', 'RC', {
 })
 
 const authoring = section('Instance input (spec) authoring contract', 'SPEC', {
-  '01': waits.authoring('A feature spec has six sections in order'),
-  '02': waits.authoring('A feature spec describes verifiable behaviour of one cohesive feature'),
+  '01': 'A feature spec has six sections in order',
+  '02': 'A feature spec describes verifiable behaviour of one cohesive feature',
 })
 
 export const resourceRequirements = [

@@ -19,9 +19,12 @@ export function fieldsOf(form: Form, payload: Payload, errors: readonly string[]
   const failing = failingChecks({ ...form, components: plain } as Form, payload, () => true)
   const mayFail = form.components.flatMap(({ id, checks = [] }) => {
     const messages = failing.find(({ component }) => component === id)?.messages ?? []
-    return checks
+    const ofChecks = checks
       .filter((check) => isPattern(check) || messages.includes(check.message))
       .map(({ message }) => ({ id, message }))
+    // What follows from the format of the field is no message of a check.
+    const ofFormat = messages.filter((message) => !checks.some((check) => check.message === message))
+    return [...ofChecks, ...ofFormat.map((message) => ({ id, message }))]
   })
   // Two fields may have the same message: the match is certain only where a search from the front and one from the back
   // agree.

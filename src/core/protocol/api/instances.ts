@@ -1,5 +1,6 @@
 /** Operations on instances: create, list, read, rename, pause, resume, stop, follow (spec, Endpoints; R6, R9). */
 import {
+  EVENTS_PAGE_MAX,
   LOG_PAGE_LINES,
   LOG_PAGE_MAX_LINES,
   LOG_WAIT_MAX_S,
@@ -120,6 +121,13 @@ const eventsQuery = object({
   follow: optional(
     oneOf(['true', 'false'], {
       description: 'false: end after the existing events, without the closing {"type":"done"}',
+    }),
+  ),
+  limit: optional(
+    integer({
+      minimum: 1,
+      maximum: EVENTS_PAGE_MAX,
+      description: 'End after this many events, without the closing {"type":"done"}; continue with after',
     }),
   ),
   transcripts: optional(

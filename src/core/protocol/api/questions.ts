@@ -1,8 +1,8 @@
 /** Operations on the input requests, messages and data files of an instance (spec, Endpoints; R9, R13, R25, R28). */
-
+import { INBOX_MAX_INSTANCES } from '../../limits.ts'
 import { constant, count, integer, listOf, named, object, oneOf, optional, text, time } from '../../schema/schema.ts'
 import { payload } from '../form.ts'
-import { dataFile, inputRequest, messageType, REQUEST_STATUSES, sentMessage } from '../instance.ts'
+import { dataFile, inboxEntry, inputRequest, messageType, REQUEST_STATUSES, sentMessage } from '../instance.ts'
 import { HOST_TROUBLE, type Operation } from './operation.ts'
 
 const accepted = named(
@@ -20,6 +20,17 @@ const fileHeaders = {
 }
 
 export const QUESTION_OPERATIONS = {
+  getInbox: {
+    method: 'GET',
+    path: '/inbox',
+    scope: 'read',
+    tag: 'questions',
+    narrows: true,
+    summary: 'List the open input requests of all instances',
+    description: `Of the ${INBOX_MAX_INSTANCES} newest instances that wait for an answer. A token of one instance gets those of its instance.`,
+    answers: { 200: { description: 'The oldest first', json: listOf(inboxEntry) } },
+    refuses: [],
+  },
   getInstanceInputRequests: {
     method: 'GET',
     path: '/instances/{id}/input-requests',
