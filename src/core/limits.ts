@@ -602,3 +602,13 @@ export const GUARDIAN_REPEATS_MS = 60_000
 export const PIPELINE_SOURCE_MAX_BYTES = 1 * MIB // own: the source of one graph, and each file that it names
 export const PIPELINE_FILES_MAX = 200 // own: that a graph and its children name
 export const PIPELINE_FILES_MAX_BYTES = 8 * MIB // own: of all of them together
+
+/** How the plan of a reality check reads the software (docs/reality-check.md). */
+export const CHECK_MANIFEST_MAX_BYTES = 1 * MIB // own: package.json and the like
+export const CHECK_LOCK_MAX_BYTES = 8 * MIB // own: of a lock that is read
+export const CHECK_MANIFEST_DEPTH = 32 // own: arrays and objects in each other
+export const CHECK_LIST_MAX = 10_000 // own: names of one directory
+export const CHECK_CODE_FILES_MAX = 60 // own: that are looked through for what they do
+export const CHECK_CODE_FILE_MAX_BYTES = 128 * KIB // own: larger ones are left out
+export const CHECK_WORKSPACES_MAX = 200 // own: packages of one repository
+export const CHECK_CONSTRAINTS_MAX = 1_000 // own: versions of a lock, in one command

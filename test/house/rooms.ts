@@ -425,6 +425,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/worker/local': ['core/worker', 'core/rpc', 'core/files'],
   'core/worker': ['core/rpc', 'core/files', 'core/protocol/api', 'core/protocol'],
   'core/git-server': ['core/worker/engine', 'core/files'],
+  'core/reality-check/plan': ['core/files', 'core/protocol'],
   'core/schedule': ['core/store', 'core/files', 'core/protocol/api', 'core/protocol'],
   'core/bundles/fetch': [
     'core/bundles',

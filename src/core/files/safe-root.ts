@@ -147,6 +147,11 @@ export class SafeRoot {
     }
   }
 
+  /** Names in the directory itself, at most `max`, in any order. */
+  topNames(max: number): string[] {
+    return [...namesIn(this.#via(this.#fd, '.'), max)]
+  }
+
   #openedForNames(relative: string): number | undefined {
     try {
       return this.#openDirectory(relative)
