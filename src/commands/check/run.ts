@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import * as Flags from '@oclif/core/flags'
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import type { CheckResult } from '../../core/protocol/reality-check.ts'
 import { htmlOf } from '../../core/reality-check/report/html.ts'
@@ -15,7 +16,7 @@ import { parseDuration } from '../../terminal/command/duration.ts'
 import { executorFlag, followFlags, labelFlag } from '../../terminal/command/flags.ts'
 import { parseLabels } from '../../terminal/command/labels.ts'
 import { BeginCommand, type Begun, beginFlags } from '../../terminal/follow/begin-command.ts'
-import { readJsonObject } from '../../terminal/input/input-flags.ts'
+import { usage } from '../../terminal/output/command-error.ts'
 import { EXIT } from '../../terminal/output/exit-codes.ts'
 
 const REPORT = 'report.json'
@@ -74,7 +75,7 @@ export default class CheckRun extends BeginCommand<typeof CheckRun> {
     const { address, path } = softwareAt(flags.software)
     if (path !== null) await this.allow(path)
     const { language, start, build, port, image } = flags
-    const given = flags.environment === undefined ? {} : readJsonObject(flags.environment)
+    const given = flags.environment === undefined ? {} : environmentIn(flags.environment)
     const environment = JSON.stringify({ ...given, language, start, build, port, image })
     const limitMs = flags['check-timeout'] === undefined ? undefined : parseDuration(flags['check-timeout'])
     const input = {
@@ -134,4 +135,14 @@ export default class CheckRun extends BeginCommand<typeof CheckRun> {
     const { stream } = await platform.data(id, REPORT)
     return JSON.parse(await text(stream)) as CheckResult
   }
+}
+
+function environmentIn(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isObject(value)) return { ...value }
+  } catch {
+    // Told below.
+  }
+  throw usage('--environment is no JSON object; write it as \'{"port": 3000}\'.')
 }
