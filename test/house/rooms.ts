@@ -108,6 +108,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'server/http',
     'server/access',
     'core/view',
+    'core/files',
     'core/protocol/api',
     'core/protocol/session',
     'core/protocol',
