@@ -63,6 +63,7 @@ function Inside({ folder, chosen, isFiltered }: InsideProps) {
             className="file"
             replace={chosen !== null}
             title={cleanLine(path)}
+            aria-label={`${cleanLine(path)} ${bytesText(bytes)}`}
             aria-current={path === chosen ? 'true' : undefined}
           >
             <FileMark path={path} />
