@@ -228,6 +228,12 @@ const programs: Options[] = [
     entry: entries({ 'git-server': 'src/git-server/main.ts' }),
   },
   {
+    // As the git server: observes software in a container. scripts/build.mjs puts Playwright beside it.
+    ...shared,
+    splitting: false,
+    entry: entries({ 'validator/main': 'src/validator/main.ts' }),
+  },
+  {
     // As the git server: reads a workspace in a container.
     ...shared,
     splitting: false,

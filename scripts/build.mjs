@@ -36,6 +36,7 @@ function main() {
   run('tsc', ['typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck', '--outDir', types])
   run('vite', ['vite/bin/vite.js', 'build'], { RESOLVE_BUILD_DIR: relative(root, made) }, /^The page's.*$/m)
   copyResolverFiles()
+  copyPlaywright()
   writeNotices()
   putInPlace(hash)
   process.stderr.write(`Built in ${((Date.now() - began) / 1000).toFixed(1)} s.\n`)
@@ -91,12 +92,26 @@ function copyResolverFiles() {
   }
 }
 
+/** What the validator loads of Playwright, as it is: its code finds its files by their places, so that it can't be bundled. */
+function copyPlaywright() {
+  const from = join(root, 'node_modules', 'playwright-core')
+  const code = ['bootstrap', 'coreBundle', 'utilsBundle', 'package'].map((name) => `lib/${name}.js`)
+  const terms = ['LICENSE', 'NOTICE', 'ThirdPartyNotices.txt', 'lib/utilsBundle.js.LICENSE']
+  for (const file of ['index.js', 'package.json', 'browsers.json', ...code, ...terms]) {
+    const to = join(made, 'validator', 'playwright', file)
+    fs.mkdirSync(dirname(to), { recursive: true })
+    fs.copyFileSync(join(from, file), to)
+  }
+}
+
 /** The licences of bundled packages, as their terms require. esbuild names each bundled module; the page lists its packages. */
 function writeNotices() {
   const listed = join(made, 'web', 'packages.json')
   const packages = new Set(JSON.parse(fs.readFileSync(listed, 'utf8')))
   fs.rmSync(listed)
-  for (const file of filesBelow(made).filter((name) => /\.c?js$/.test(name))) {
+  // Playwright is there with its own terms, and with those of the packages in it.
+  packages.add('node_modules/playwright-core/')
+  for (const file of filesBelow(made).filter((name) => /\.c?js$/.test(name) && !name.includes('/playwright/'))) {
     const text = fs.readFileSync(file, 'utf8')
     for (const [, path] of text.matchAll(/^ *\/\/ ((?:node_modules\/(?:@[^/\n]+\/)?[^/\n]+\/)+)/gm)) packages.add(path)
   }

@@ -13,6 +13,7 @@ import { sdkErrors } from './errors/sdk.ts'
 import { sessionErrors } from './errors/sessions.ts'
 import { settingsErrors } from './errors/settings.ts'
 import { usageErrors } from './errors/usage.ts'
+import { validatorErrors } from './errors/validator.ts'
 import { workerErrors } from './errors/worker.ts'
 
 export type { ErrorKind } from './errors/entry.ts'
@@ -29,6 +30,7 @@ const catalogue = {
   ...httpErrors,
   ...settingsErrors,
   ...workerErrors,
+  ...validatorErrors,
   bug: {
     kind: 'bug',
     http: 500,

@@ -612,3 +612,26 @@ export const CHECK_CODE_FILES_MAX = 60 // own: that are looked through for what 
 export const CHECK_CODE_FILE_MAX_BYTES = 128 * KIB // own: larger ones are left out
 export const CHECK_WORKSPACES_MAX = 200 // own: packages of one repository
 export const CHECK_CONSTRAINTS_MAX = 1_000 // own: versions of a lock, in one command
+
+/** The validator of a reality check. Each of its answers fits into a frame of RPC_FRAME_MAX_BYTES. */
+export const VALIDATOR_BODY_MAX_BYTES = 1 * MIB // of an answer over HTTP
+export const VALIDATOR_BODY_JSON_MAX_BYTES = 3 * MIB // the same as JSON, where one byte can take six
+export const VALIDATOR_HEADERS_MAX_BYTES = 64 * KIB // own
+export const VALIDATOR_REDIRECTS_MAX = 5 // own
+export const VALIDATOR_PROBE_MS = 2_000 // own: one address
+export const VALIDATOR_BROWSER_START_MS = 20_000 // own
+export const VALIDATOR_LOOK_MS = 1_000 // own: for title and snapshot, after a step
+export const VALIDATOR_TRACE_SAVE_MS = 600 // own: of a page that hangs
+export const VALIDATOR_CLOSE_MS = 5_000 // own: for each of screenshot, trace and context
+export const VALIDATOR_LOAD_MS = 2_000 // own: for what a page loads after its document
+export const VALIDATOR_POLL_MS = 50 // own: between two looks at what is expected
+export const VALIDATOR_PAGES_MAX = 8 // own: windows that a page opens
+export const VALIDATOR_SNAPSHOT_MAX_BYTES = 64 * KIB // own
+export const VALIDATOR_CONSOLE_LINES = 100 // own
+export const VALIDATOR_CONSOLE_LINE_MAX_BYTES = 500 // own
+export const VALIDATOR_TEXT_MAX_BYTES = 2 * KIB // own: an error, a title, a URL
+export const VALIDATOR_PICTURE_MAX_BYTES = 2_900 * KIB // own: as base64 it fits into a frame
+export const VALIDATOR_TRACE_MAX_BYTES = 32 * MIB // own: kept in memory
+export const VALIDATOR_TRACE_PIECE_BYTES = 512 * KIB // own
+export const VALIDATOR_PAGE_WIDTH = 1_280 // own
+export const VALIDATOR_PAGE_HEIGHT = 720 // own

@@ -4,7 +4,6 @@
  * anything thrown.
  */
 import { type FastifyInstance, fastify, LogController } from 'fastify'
-import { fail } from '../core/errors.ts'
 import { HTTP_BODY_MAX_BYTES, HTTP_HEADERS_MAX_BYTES } from '../core/limits.ts'
 import { API } from '../core/protocol/http.ts'
 import { addCompression } from './http/compression.ts'
@@ -24,7 +23,7 @@ import { instanceHandlers } from './routes/instances.ts'
 import { listHandlers } from './routes/list.ts'
 import { logHandlers } from './routes/logs.ts'
 import { notifyHandlers } from './routes/notify.ts'
-import { pageRoutes } from './routes/page.ts'
+import { notFoundOf, pageRoutes } from './routes/page.ts'
 import { questionHandlers } from './routes/questions.ts'
 import { resolverHandlers } from './routes/resolvers.ts'
 import { scheduleHandlers } from './routes/schedules.ts'
@@ -46,9 +45,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   })
   parts.observe?.(app)
   app.setErrorHandler(answerError)
-  app.setNotFoundHandler(() => {
-    throw fail('route_unknown', {})
-  })
+  app.setNotFoundHandler(notFoundOf(parts))
   addValidation(app)
   addEntry(app, parts)
   addJsonBody(app)

@@ -1,6 +1,7 @@
 /** Data files over HTTP: nothing outside of them, no address read twice, nothing in them that can run (threats WEB-7, UI-1). */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plainResolver } from '../support/plain-resolver.ts'
@@ -289,3 +290,25 @@ function ask(target: string, credentials = `Authorization: Bearer ${api.tokens.r
 function statusOf(heard: string): number {
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(heard)?.[1])
 }
+
+test('all data files come as one archive, each with its content, and nothing else', async () => {
+  const answer = await fetch(`${api.url}/api/instances/${id}/data.tar.gz`, {
+    headers: { authorization: `Bearer ${api.tokens.read}` },
+  })
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-type')).toBe('application/gzip')
+  expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="data-${id}.tar.gz"`)
+  const folder = mkdtempSync(join(tmpdir(), 'resolve-archive-'))
+  execFileSync('tar', ['-xz', '-C', folder], { input: Buffer.from(await answer.arrayBuffer()) })
+  const listed = await api.call('GET', `/api/instances/${id}/data`)
+  const paths = listed.json.map(({ path }: { path: string }) => path)
+  expect(paths.length).toBeGreaterThan(10)
+  for (const path of paths) {
+    const one = await api.call('GET', `/api/instances/${id}/data/${path.split('/').map(encodeURIComponent).join('/')}`)
+    expect(readFileSync(join(folder, `data-${id}`, path), 'utf8')).toBe(one.text)
+  }
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory())
+  expect(found.length).toBe(paths.length)
+  const unknown = await api.call('GET', '/api/instances/000000000000/data.tar.gz')
+  expect([unknown.status, unknown.json.code]).toEqual([404, 'instance_unknown'])
+})

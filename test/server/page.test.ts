@@ -63,6 +63,20 @@ test('only files of the page are served: no source map, no link, no path outside
   expect((await get('/api/instances')).status).toBe(401)
 })
 
+test('a browser that opens an unknown address gets the page with status 404, other clients get the error', async () => {
+  const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+  for (const path of ['/nothing', '/instance/0123456789ab', '/assets/gone.js']) {
+    const opened = await api.call('GET', path, { token: null, headers: browser })
+    expect([opened.status, opened.text], path).toEqual([404, '<!doctype html><title>page</title>'])
+    expect(opened.headers.get('content-security-policy')).toContain("default-src 'none'")
+    const fetched = await api.call('GET', path, { token: null })
+    expect([fetched.status, fetched.json.code], path).toEqual([404, 'route_unknown'])
+  }
+  expect((await api.call('POST', '/nothing', { token: null, headers: browser })).json.code).toBe('route_unknown')
+  expect((await api.call('GET', '/api/nothing', { headers: browser })).json.code).toBe('route_unknown')
+  expect((await api.call('GET', '/api/nothing', { token: null, headers: browser })).status).toBe(401)
+})
+
 test('the files of the page are cached and compressed; the page itself is revalidated each time', async () => {
   const asset = await get('/assets/app-1a2b.js')
   expect(asset.headers.get('cache-control')).toContain('immutable')

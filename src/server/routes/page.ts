@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fail } from '../../core/errors.ts'
 import { API } from '../../core/protocol/http.ts'
 import { type PageFile, readPage } from '../http/page-files.ts'
 import type { AppParts } from '../request/parts.ts'
@@ -36,7 +37,7 @@ const INDEX = 'index.html'
 /** The document of the frame that viewports run in. */
 const FRAME = 'viewport.html'
 
-/** The addresses of the page itself; an unknown address outside of /api gets an empty 404. */
+/** The addresses of the page itself. Any other one outside of /api is a 404, which the page explains to a person. */
 const SCREENS = ['/instances', '/inbox', '/resolvers', '/sign-in']
 
 export function pageRoutes(app: FastifyInstance, { page }: AppParts): void {
@@ -56,6 +57,18 @@ export function pageRoutes(app: FastifyInstance, { page }: AppParts): void {
   for (const screen of SCREENS) {
     app.get(screen, route, async (request, reply) => show(request, reply.headers(PAGE_HEADERS), index))
     app.get(`${screen}/*`, route, async (request, reply) => show(request, reply.headers(PAGE_HEADERS), index))
+  }
+}
+
+/** A browser that opens an unknown address gets the page with status 404; any other client gets the error. */
+export function notFoundOf({ page }: Pick<AppParts, 'page'>) {
+  const index = page === undefined ? undefined : readPage(page).get(INDEX)
+  return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { method, url, headers } = request
+    const isOfApi = url === API || url.startsWith(`${API}/`) || url.startsWith(`${API}?`)
+    const isOpened = (method === 'GET' || method === 'HEAD') && /\btext\/html\b/.test(headers.accept ?? '')
+    if (index === undefined || isOfApi || !isOpened) throw fail('route_unknown', {})
+    return show(request, reply.code(404).headers(PAGE_HEADERS), index)
   }
 }
 

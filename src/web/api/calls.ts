@@ -64,6 +64,8 @@ export const fetchInbox = () => askJson('getInbox', {})
 export const fetchPending = (id: string) =>
   askJson('getInstanceInputRequests', { params: { id }, query: { status: 'pending' } })
 
+export const fetchDataArchive = (id: string) => ask('getInstanceDataArchive', { params: { id } })
+
 /** Reads a data file, or its first `limit` bytes. `token`: instead of the session's own. */
 export function fetchData(
   id: string,

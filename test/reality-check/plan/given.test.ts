@@ -128,3 +128,13 @@ test('nothing to run is a fault that says what to give', async () => {
   for (const files of [{}, { 'README.md': '' }, { 'package.json': '{}' }, { 'requirements.txt': 'flask' }])
     expect(await faultOf(files)).toMatch(/^Nothing in the software says how it is started: give/)
 })
+
+test('without a lock of npm the first stage asks for what the install asks for later', async () => {
+  const { fetch } = await planOf(node)
+  const npm = '--cache "$RESOLVE_CACHE/npm" --no-audit --no-fund'
+  expect(fetch?.command.split(' && ')).toEqual([
+    `npm install --package-lock-only --ignore-scripts ${npm}`,
+    `npm ci --ignore-scripts ${npm}`,
+    'cp package-lock.json "$RESOLVE_CACHE/package-lock.json"',
+  ])
+})

@@ -128,6 +128,15 @@ export const QUESTION_OPERATIONS = {
     answers: { 200: { description: 'Sorted by path', json: listOf(dataFile) } },
     refuses: ['instance_unknown', 'host_unreachable'],
   },
+  getInstanceDataArchive: {
+    method: 'GET',
+    path: '/instances/{id}/data.tar.gz',
+    scope: 'read',
+    tag: 'data',
+    summary: 'Read all its data files as an archive',
+    answers: { 200: { description: "A gzip'd tar archive", type: 'application/gzip' } },
+    refuses: ['instance_unknown', 'host_unreachable', 'too_many'],
+  },
   getInstanceDataFile: {
     method: 'GET',
     path: '/instances/{id}/data/{+path}',

@@ -50,14 +50,14 @@ interface Known {
 
 type Managed = Omit<Manager, 'because'>
 
-/** Without a lock the fetch makes one, and the install uses just that. */
+/** Without a lock the fetch makes one. It then asks for the same as the install does later: a lock may lack addresses, and npm keeps answers by what it asked. */
 function npm({ lock, files }: Known): Managed {
   const kept = '"$RESOLVE_CACHE/package-lock.json"'
   return {
     fetch: {
       command:
         lock === undefined
-          ? `npm install --package-lock --ignore-scripts ${NPM} && cp package-lock.json ${kept}`
+          ? `npm install --package-lock-only --ignore-scripts ${NPM} && npm ci --ignore-scripts ${NPM} && cp package-lock.json ${kept}`
           : `npm ci --ignore-scripts ${NPM}`,
       files,
     },

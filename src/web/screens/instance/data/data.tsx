@@ -1,18 +1,20 @@
 /** The data files of an instance, read again when an event says that they changed (spec, Events; R19). A preview never runs content of a file (threats UI-1). */
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { isDataChanged } from '../../../../core/protocol/event.ts'
+import type { DataFile } from '../../../../core/protocol/instance.ts'
 import { isTerminal } from '../../../../core/protocol/status.ts'
 import { bytesText } from '../../../../core/view/bytes-text.ts'
 import { cleanLine } from '../../../../core/view/clean.ts'
-import { fetchDataFiles } from '../../../api/calls.ts'
+import { fetchDataArchive, fetchDataFiles } from '../../../api/calls.ts'
 import type { LiveInstance } from '../../../live/instance-live.ts'
 import type { TabProps } from '../../../live/tab-props.ts'
-import { Ago } from '../../../parts/ago.tsx'
 import { Icon } from '../../../parts/icon.tsx'
 import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
+import { saveBlob } from '../../../parts/save-file.ts'
 import { DataPreview } from './data-preview.tsx'
+import { FileList } from './file-list.tsx'
 
 /** Data is not polled: the list is read when the tab opens, after a data_changed, and at the end. */
 export function useDataFiles({ id, live }: TabProps) {
@@ -47,38 +49,54 @@ export default function DataTab(props: TabProps) {
   if (isPending) return <Loading what="Loading the list of files…" />
   if (isError) return <Trouble error={error} />
   if (files.length === 0) return <Empty>No data files yet.</Empty>
-  // Selects the file that changed last.
-  const path =
-    search.get('file') ?? files.toSorted((a, b) => b.modified_at.localeCompare(a.modified_at))[0]?.path ?? null
+  const asked = search.get('file')
+  // Selects the file that changed last. On a phone the list comes first, and a file that was asked for covers it.
+  const path = asked ?? files.toSorted((a, b) => b.modified_at.localeCompare(a.modified_at))[0]?.path ?? null
   const chosen = files.find((file) => file.path === path)
   return (
-    <div className="data">
-      <nav aria-label="Files">
-        <ul className="files">
-          {files.map((file) => (
-            <li key={file.path}>
-              <Link
-                href={`?file=${encodeURIComponent(file.path)}`}
-                className="file"
-                replace
-                aria-current={file.path === path ? 'true' : undefined}
-              >
-                <Icon name="file" />
-                <span className="file-name">{cleanLine(file.path)}</span>
-                <span className="quiet">{bytesText(file.bytes)}</span>
-                <span className="quiet wide-only">
-                  <Ago at={file.modified_at} />
-                </span>
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      {chosen === undefined ? (
-        <Empty>There is no file {cleanLine(path ?? '')}.</Empty>
-      ) : (
-        <DataPreview key={chosen.path} instance={props.id} file={chosen} />
-      )}
+    <div className="data" data-view={asked === null ? 'list' : 'file'}>
+      <div className="data-side">
+        <FileList files={files} chosen={path} />
+        <SaveAll instance={props.id} files={files} />
+      </div>
+      <div className="data-main">
+        <Link className="data-back" href="?">
+          ‹ All files
+        </Link>
+        {chosen === undefined ? (
+          <Empty>There is no file {cleanLine(path ?? '')}.</Empty>
+        ) : (
+          <DataPreview key={chosen.path} instance={props.id} file={chosen} files={files} />
+        )}
+      </div>
     </div>
+  )
+}
+
+/** The browser holds the archive before it saves it. */
+const ARCHIVE_MAX_BYTES = 512 * 1024 * 1024
+
+function SaveAll({ instance, files }: { instance: string; files: readonly DataFile[] }) {
+  const [state, setState] = useState<'idle' | 'busy' | { trouble: unknown }>('idle')
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  const save = async () => {
+    setState('busy')
+    try {
+      saveBlob(`data-${instance}.tar.gz`, await (await fetchDataArchive(instance)).blob())
+      setState('idle')
+    } catch (error) {
+      setState({ trouble: error })
+    }
+  }
+  if (bytes > ARCHIVE_MAX_BYTES) {
+    return <p className="quiet">{bytesText(bytes)}: too much for one download of the page. Save files one by one.</p>
+  }
+  return (
+    <>
+      <button type="button" className="button button-small" disabled={state === 'busy'} onClick={() => void save()}>
+        <Icon name="down" /> {state === 'busy' ? 'Packing…' : `Save all (${bytesText(bytes)})`}
+      </button>
+      {typeof state === 'object' && <Trouble error={state.trouble} />}
+    </>
   )
 }
