@@ -10,7 +10,7 @@ const poetry = '[build-system]\nrequires = ["poetry-core"]\nbuild-backend = "poe
 const fastapi = 'from fastapi import FastAPI\napp = FastAPI()\n'
 const flask = 'from flask import Flask\napp = Flask(__name__)\n'
 const goServer = 'package main\nimport "net/http"\nfunc main() { http.ListenAndServe(":9090", nil) }\n'
-const static8080 = (directory: string) => ({ start: `node /resolve/static-server.mjs ${directory}`, port: 8080 })
+const static8080 = (directory: string) => ({ start: `node /var/tmp/room/static-server.mjs ${directory}`, port: 8080 })
 const venvRequirements =
   'python3 -m venv .venv && .venv/bin/pip install --no-index --find-links "$RESOLVE_CACHE/wheels" -r requirements.txt'
 

@@ -193,7 +193,7 @@ function outcome(port: number | null, found: Found, environment: CheckEnvironmen
   const given = (['language', 'type', 'install', 'build', 'start', 'workdir', 'port'] as const).filter(
     (key) => environment[key] !== null,
   )
-  const needsStatic = start?.includes('/resolve/static-server.mjs') ?? false
+  const needsStatic = start?.includes('/var/tmp/room/static-server.mjs') ?? false
   const needs = needsStatic && found.language === 'static' ? [{ tool: 'node', range: '*' }] : found.needs
   return {
     plan: {

@@ -8,7 +8,7 @@ const PORT = 8080
 
 /** The command that serves a directory of files; the room has the program at this path. */
 export function serveFiles(directory: string): string {
-  return `node /resolve/static-server.mjs ${quoteWord(directory)}`
+  return `node /var/tmp/room/static-server.mjs ${quoteWord(directory)}`
 }
 
 export async function detectStatic(tree: TreeReader): Promise<Found | undefined> {

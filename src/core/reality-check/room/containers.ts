@@ -18,6 +18,8 @@ export const ROOM_ROLE = 'room'
 /** Where the sources are, in a directory that any user may write to. */
 export const APP = '/var/tmp/room/app'
 export const CACHE = '/var/tmp/room/cache'
+/** Serves pages that need no program of their own. */
+export const STATIC_SERVER = '/var/tmp/room/static-server.mjs'
 
 /** The software runs as this user; the validator and the commands of tests are others, who cannot change its files. */
 const SOFTWARE_USER = '1000:1000'

@@ -1,12 +1,13 @@
 /** Builds the software: its sources go into a fresh container, the commands of the plan run there, and the result becomes the image of the room. */
 import type { Readable } from 'node:stream'
+import { installedFile } from '../../files/installation.ts'
 import { CHECK_BUILD_LIMIT_MS, CHECK_LOG_TAIL_CHARS } from '../../limits.ts'
 import type { CheckPlan, Stage } from '../../protocol/reality-check.ts'
 import type { Engine } from '../../worker/engine/engine.ts'
 import { removeContainer } from '../../worker/engine/remove-container.ts'
 import { type CommandOutcome, runInSandbox } from '../../worker/sandbox/sandbox-exec.ts'
 import type { SandboxNetwork } from '../../worker/sandbox-network.ts'
-import { APP, buildSpec, CACHE, type RoomOwner } from '../room/containers.ts'
+import { APP, buildSpec, CACHE, type RoomOwner, STATIC_SERVER } from '../room/containers.ts'
 import { commitContainer, startContainer } from '../room/room-engine.ts'
 import { CheckEnd } from './check-end.ts'
 import { sourceArchive } from './source-archive.ts'
@@ -47,6 +48,8 @@ export async function buildSoftware(sources: string, plan: CheckPlan, parts: Bui
     const unpacked = await run(`mkdir -p ${APP} ${CACHE} && tar -xf - -C ${APP}`, sourceArchive(sources))
     if (unpacked.exitCode !== 0)
       throw new CheckEnd('build', 'infrastructure', `The sources could not be unpacked: ${tailOf(unpacked)}`)
+    const server = installedFile('templates/room/static-server.mjs')
+    if (server !== undefined) await run(`cat > ${STATIC_SERVER}`, createReadStream(server))
     const inApp = (command: string) => `cd '${directoryOf(plan)}' && ${command}`
     const { fetch } = plan
     if (fetch !== null)
@@ -65,7 +68,7 @@ export async function buildSoftware(sources: string, plan: CheckPlan, parts: Bui
 }
 
 export function directoryOf({ workdir }: CheckPlan): string {
-  return workdir === '' ? APP : `${APP}/${workdir}`
+  return workdir === '' || workdir === '.' ? APP : `${APP}/${workdir}`
 }
 
 function judge(stage: Stage, command: string, outcome: CommandOutcome, { denied, onLog }: BuildParts): void {

@@ -6,6 +6,7 @@ import type { CheckEnvironment, CheckPlan } from '../../protocol/reality-check.t
 import { SDK } from '../../worker/engine/container-places.ts'
 import type { Engine } from '../../worker/engine/engine.ts'
 import {
+  CACHE,
   commandSpec,
   holderSpec,
   type RoomOwner,
@@ -122,7 +123,7 @@ export class Room {
 }
 
 function environmentOf({ env, port }: CheckPlan): Record<string, string> {
-  return { ...env, PORT: String(port ?? DEFAULT_PORT) }
+  return { ...env, RESOLVE_CACHE: CACHE, PORT: String(port ?? DEFAULT_PORT) }
 }
 
 const DEFAULT_PORT = 8080
