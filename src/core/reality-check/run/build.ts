@@ -1,4 +1,5 @@
 /** Builds the software: its sources go into a fresh container, the commands of the plan run there, and the result becomes the image of the room. */
+import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { installedFile } from '../../files/installation.ts'
 import { CHECK_BUILD_LIMIT_MS, CHECK_LOG_TAIL_CHARS } from '../../limits.ts'
