@@ -10,6 +10,12 @@ import { useMayAct } from '../../parts/use-session.ts'
 import { type Action, type Offer, offersOf } from './actions.ts'
 import { StopProgress } from './stop-progress.tsx'
 
+/** What tells Stop and Cancel apart before either is pressed. */
+const HINTS: Readonly<Partial<Record<Action, string>>> = {
+  stop: 'Asks the resolver to end; it gets time to clean up',
+  cancel: 'Ends it permanently, without asking for a reason',
+}
+
 const LABELS: Readonly<Record<Action, string>> = { pause: 'Pause', resume: 'Resume', stop: 'Stop', cancel: 'Cancel' }
 
 /** Shown from the request until an event reports its effect. */
@@ -88,7 +94,7 @@ function ActionButton({ offer: { action, why }, onPress }: { offer: Offer; onPre
   const className = `button${action === 'cancel' ? ' button-danger' : ''}`
   if (why === null) {
     return (
-      <button type="button" className={className} onClick={onPress}>
+      <button type="button" className={className} title={HINTS[action]} onClick={onPress}>
         {LABELS[action]}
       </button>
     )
@@ -119,7 +125,7 @@ interface ConfirmProps {
 const QUESTIONS = {
   stop: {
     title: 'Stop this instance?',
-    text: 'The resolver is asked to end and gets time to clean up. Its results so far are kept.',
+    text: 'The resolver is asked to end, and gets time to clean up and to report. You can give it a reason. Its results so far are kept.',
     yes: 'Stop it',
     no: 'Leave it running',
   },
