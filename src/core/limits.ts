@@ -147,6 +147,7 @@ export const SLOW_PATTERN_LIMIT_MS = 5 // decisions/0020: for a pattern that ran
 
 /** Feature specs (docs/feature-spec.md). */
 export const FEATURE_SPEC_MAX_BYTES = 256 * KIB // own: hundreds of times a usual one
+export const FEATURE_SPEC_MAX_LINES = 5_000 // own: bounds the time of a check
 export const FEATURE_SPEC_MAX_FAULTS = 200 // own: a hostile text has one in each line
 export const FEATURE_SPEC_FAULTS_SHOWN = 20 // own: below a field of a form
 export const FEATURE_SPEC_MAX_ENDPOINTS = 12 // own: one cohesive feature has 3 to 5
