@@ -24,7 +24,7 @@ export function App() {
         <Switch>
           <Route path="/">{only === null ? <CreateScreen /> : <Redirect to={`/instances/${only}`} />}</Route>
           <Route path="/instances" component={InstancesScreen} />
-          <Route path="/instances/:id">{({ id }) => <Redirect to={`/instances/${id}/timeline`} replace />}</Route>
+          <Route path="/instances/:id">{({ id }) => <Redirect to={`/instances/${id}/overview`} replace />}</Route>
           <Route path="/instances/:id/:tab">{({ id, tab }) => <InstanceScreen key={id} id={id} tab={tab} />}</Route>
           <Route path="/inbox" component={InboxScreen} />
           <Route path="/resolvers" component={ResolversScreen} />

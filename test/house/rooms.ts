@@ -122,6 +122,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   web: ['web/screens/instance', 'web/screens', 'web/parts', 'web/api'],
   'web/screens/instance': [
     'web/viewport',
+    'web/screens/instance/overview',
+    'web/screens/instance/waterfall',
+    'web/screens/instance/log',
     'web/screens/instance/timeline',
     'web/screens/instance/graph',
     'web/screens/instance/data',
@@ -136,6 +139,18 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/protocol',
   ],
   'web/viewport': ['web/parts', 'web/live', 'web/api', 'core/view', 'core/protocol'],
+  'web/screens/instance/overview': [
+    'web/screens/instance/log',
+    'web/screens/instance/timeline',
+    'web/screens/instance/data',
+    'web/parts',
+    'web/live',
+    'web/api',
+    'core/view',
+    'core/protocol',
+  ],
+  'web/screens/instance/waterfall': ['web/parts', 'web/live', 'core/view', 'core/protocol'],
+  'web/screens/instance/log': ['web/parts', 'web/live', 'web/api', 'core/view', 'core/protocol'],
   'web/screens/instance/timeline': ['web/parts', 'web/live', 'core/view', 'core/protocol'],
   'web/screens/instance/graph': [
     'web/screens/instance/data',

@@ -325,7 +325,7 @@ describePage('the page: hostile resolvers', () => {
       await page.getByText('The resolver’s view has failed').waitFor({ timeout: 30_000 })
       expect(await page.getByRole('alert').textContent()).toMatch(words)
       await page.locator('iframe').waitFor({ state: 'detached' })
-      await page.getByRole('tab', { name: 'Timeline' }).click()
+      await page.getByRole('tab', { name: 'Events' }).click()
       await page.getByRole('button', { name: 'Cancel' }).click()
       await page.getByRole('button', { name: 'Cancel it' }).click()
       await page.locator('.instance-line .status[data-status="cancelled"]').waitFor()
