@@ -64,7 +64,7 @@ describePage('the page: forms', () => {
     await page.locator('.instance-line .status[data-status="completed"]').waitFor()
     await page.locator('[data-connection="ended"]').waitFor()
     await page.getByRole('tab', { name: 'Overview' }).click()
-    await page.getByText('Built a mill', { exact: true }).waitFor()
+    await page.getByText('Built a mill', { exact: true }).first().waitFor()
     await page.getByRole('tab', { name: 'Data' }).click()
     await page.getByRole('link', { name: /opening\/speech\.md/ }).click()
     await page.getByText('Mind the step').waitFor()
