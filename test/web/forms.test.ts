@@ -68,7 +68,7 @@ describePage('the page: forms', () => {
     await page.getByRole('tab', { name: 'Data' }).click()
     await page.getByRole('link', { name: /opening\/speech\.md/ }).click()
     await page.getByText('Mind the step').waitFor()
-    await page.getByRole('tab', { name: 'View' }).click()
+    await page.getByRole('tab', { name: 'View', exact: true }).click()
     await page.frameLocator('iframe').getByText('tour: 4 of 4 parts, completed').waitFor()
     expect(complaints).toEqual([])
     await context.close()

@@ -206,7 +206,7 @@ describePage('the page: hostile resolvers', () => {
       for (const line of await page.locator('.event-line').all()) await line.click()
       await unharmed('timeline')
       for (const tab of ['State', 'Messages', 'Raw', 'Graph']) {
-        await page.getByRole('tab', { name: tab }).click()
+        await page.getByRole('tab', { name: tab, exact: true }).click()
         if (tab === 'Graph') await page.locator('.drawing svg [data-node="a"][data-node-status="running"]').waitFor()
         await unharmed(tab)
       }
