@@ -614,3 +614,12 @@ export const VALIDATOR_TRACE_MAX_BYTES = 32 * MIB // own: kept in memory
 export const VALIDATOR_TRACE_PIECE_BYTES = 512 * KIB // own
 export const VALIDATOR_PAGE_WIDTH = 1_280 // own
 export const VALIDATOR_PAGE_HEIGHT = 720 // own
+
+/** The reports of a reality check. */
+export const CHECK_REPORT_ENTRY_MAX_BYTES = 2 * KIB // own: one entry of evidence, one reason, one description
+export const CHECK_REPORT_ENTRIES_MAX = 50 // own: of evidence that a report shows of one test
+export const CHECK_REPORT_LOG_MAX_BYTES = 64 * KIB // own: the end of a log
+export const CHECK_REPORT_HTML_MAX_BYTES = 8 * MIB // own
+export const CHECK_REPORT_HTML_TEXT_MAX_BYTES = 4 * MIB // own: of the tests; the rest is for pictures
+export const CHECK_REPORT_MARKDOWN_MAX_BYTES = 1 * MIB // GitHub's limit of a step summary
+export const CHECK_REPORT_LIST_MAX = 200 // own: durations, assumptions, reasons of a plan, variables

@@ -474,6 +474,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/redaction': ['core/forms', 'core/protocol'],
   'core/rpc': [],
   'core/files': [],
+  'core/reality-check/report': ['core/protocol'],
   'core/protocol/api': ['core/protocol/session', 'core/protocol'],
   'core/protocol': ['core/protocol/session'],
   'core/protocol/session': [],
