@@ -101,6 +101,8 @@ export const HTTP_LINGER_MS = 2_000 // how long the rest of a refused body is re
 export const HTTP_CLOSE_LIMIT_MS = 5_000 // time for running requests when the server shuts down
 export const PAGE_DEFAULT_RECORDS = 50 // R9
 export const PAGE_MAX_RECORDS = 500 // R9
+/** Ids of instances that one request to prune may name. */
+export const PRUNE_MAX_NAMED = 200
 export const PAGE_MAX_BYTES = 8 * MIB // a page has fewer records when their inputs are long
 export const IDEMPOTENCY_KEEP_MS = 24 * 60 * 60_000 // R11
 export const IDEMPOTENCY_KEY_MAX_CHARS = 256

@@ -1,6 +1,9 @@
 /** Maps addresses to screens. Without a token every address shows the sign-in screen; the address does not change. */
 import { lazy, Suspense } from 'react'
 import { Link, Redirect, Route, Switch } from 'wouter'
+import { Attention } from './attention/attention.tsx'
+import { NotifyItem } from './attention/notify-item.tsx'
+import { Keyboard } from './keyboard/keyboard.tsx'
 import { AppFrame } from './parts/app-frame.tsx'
 import { Loading } from './parts/notice.tsx'
 import { Screen } from './parts/screen.tsx'
@@ -11,6 +14,7 @@ import { InstancesScreen } from './screens/instances.tsx'
 import { ResolverScreen, ResolversScreen } from './screens/resolvers.tsx'
 import { SignInScreen } from './screens/sign-in.tsx'
 
+const CompareScreen = lazy(() => import('./screens/compare/compare.tsx'))
 const InstanceScreen = lazy(() => import('./screens/instance/screen.tsx'))
 
 export function App() {
@@ -19,11 +23,14 @@ export function App() {
   if (session.state === 'signed-out') return <SignInScreen notice={session.notice} />
   const only = session.who.instance
   return (
-    <AppFrame>
+    <AppFrame menu={<NotifyItem />}>
+      <Keyboard />
+      <Attention />
       <Suspense fallback={<Loading what="Loading…" />}>
         <Switch>
           <Route path="/">{only === null ? <CreateScreen /> : <Redirect to={`/instances/${only}`} />}</Route>
           <Route path="/instances" component={InstancesScreen} />
+          <Route path="/instances/compare" component={CompareScreen} />
           <Route path="/instances/:id">{({ id }) => <Redirect to={`/instances/${id}/overview`} replace />}</Route>
           <Route path="/instances/:id/:tab">{({ id, tab }) => <InstanceScreen key={id} id={id} tab={tab} />}</Route>
           <Route path="/inbox" component={InboxScreen} />
@@ -33,7 +40,7 @@ export function App() {
             <Redirect to="/" replace />
           </Route>
           <Route>
-            <Screen title="Nothing here">
+            <Screen title="Not found">
               <p>
                 There is no such page. <Link href="/">Start</Link>
               </p>

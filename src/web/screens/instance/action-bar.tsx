@@ -6,6 +6,7 @@ import { isTerminal, type Status } from '../../../core/protocol/status.ts'
 import type { StoryStop } from '../../../core/view/story.ts'
 import { cancel, pause, resume, stop } from '../../api/calls.ts'
 import { sentenceOf } from '../../api/problem.ts'
+import { OFFLINE_WHY, useReachable } from '../../api/reach.ts'
 import { useMayAct } from '../../parts/use-session.ts'
 import { type Action, type Offer, offersOf } from './actions.ts'
 import { StopProgress } from './stop-progress.tsx'
@@ -36,7 +37,10 @@ interface ActionBarProps {
 
 export function ActionBar({ id, status, supportsResume, stop: before }: ActionBarProps) {
   const mayAct = useMayAct()
-  const offers = offersOf(status, supportsResume, mayAct)
+  const isOnline = useReachable()
+  const offers = offersOf(status, supportsResume, mayAct).map((offer) =>
+    isOnline ? offer : { ...offer, why: OFFLINE_WHY },
+  )
   const [asked, setAsked] = useState<StoryStop | undefined>(before)
   const stopping = isTerminal(status) || status === 'paused' ? undefined : asked
   const [confirming, setConfirming] = useState<'stop' | 'cancel' | null>(null)
