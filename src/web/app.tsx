@@ -10,11 +10,12 @@ import { Screen } from './parts/screen.tsx'
 import { useSession } from './parts/use-session.ts'
 import { CreateScreen } from './screens/create.tsx'
 import { InboxScreen } from './screens/inbox.tsx'
-import { InstancesScreen } from './screens/instances.tsx'
 import { ResolverScreen, ResolversScreen } from './screens/resolvers.tsx'
 import { SignInScreen } from './screens/sign-in.tsx'
 
 const CompareScreen = lazy(() => import('./screens/compare/compare.tsx'))
+// Loaded when they are opened, as they are not needed for the first screen.
+const InstancesScreen = lazy(() => import('./screens/instances.tsx'))
 const InstanceScreen = lazy(() => import('./screens/instance/screen.tsx'))
 
 export function App() {

@@ -53,7 +53,7 @@ async function fetchPage(choice: ListChoice, cursor: string) {
   }
 }
 
-export function InstancesScreen() {
+export default function InstancesScreen() {
   const [search] = useSearchParams()
   const [, go] = useLocation()
   const choice = choiceIn(search)
