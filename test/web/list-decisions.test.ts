@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { askedIn, newlyAsking, newsText } from '../../src/web/attention/news.ts'
 import { actionOf, stepFrom } from '../../src/web/keyboard/keymap.ts'
-import { nextCard } from '../../src/web/parts/next-question.ts'
+import { nextCard } from '../../src/web/forms/next-question.ts'
 import { titleText } from '../../src/web/parts/window-title.ts'
 import { inputPairs, phasePairs, phaseTimes } from '../../src/web/screens/compare/differences.ts'
 import {

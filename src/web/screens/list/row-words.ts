@@ -8,7 +8,8 @@ type Told = Pick<InstanceRecord, 'status' | 'error' | 'reason' | 'phase' | 'prog
 /** Of one that failed or was cancelled; null for others, or without a reason. */
 export function reasonOf({ status, error, reason }: Told): string | null {
   if (status === 'failed') return error === null ? null : cleanLine(error.detail)
-  return status === 'cancelled' && reason !== undefined && reason !== '' ? cleanLine(reason) : null
+  // The platform's own word for a cancel says nothing that the status does not.
+  return status === 'cancelled' && reason !== 'cancel_requested' && reason !== undefined && reason !== '' ? cleanLine(reason) : null
 }
 
 export interface Step {
