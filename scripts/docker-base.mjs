@@ -2,7 +2,8 @@
 /**
  * Makes the image of the Docker tests without a registry: a minimal Debian with git, this Node, and a user with id 1000,
  * imported as `resolve-testbase:<hash>`. Prints the image's name; an existing image is reused. Needs root, debootstrap and an
- * engine. test/support/docker.ts runs it.
+ * engine. test/support/docker.ts runs it. With `--validator` the image also has Debian's Chromium without a window, and fonts:
+ * `resolve-testvalidator:<hash>`.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -14,6 +15,14 @@ import { withTaskLock } from './task-lock.mjs'
 const SUITE = 'bookworm'
 const PLACE = '/var/tmp'
 
+const forValidator = process.argv.includes('--validator')
+const packages = [
+  'git',
+  'ca-certificates',
+  'tini',
+  ...(forValidator ? ['chromium-headless-shell', 'fonts-liberation'] : []),
+]
+const name = forValidator ? 'resolve-testvalidator' : 'resolve-testbase'
 const ownText = readFileSync(fileURLToPath(import.meta.url))
 const hash = createHash('sha256')
   .update(ownText)
@@ -21,7 +30,7 @@ const hash = createHash('sha256')
   .update(process.arch)
   .digest('hex')
   .slice(0, 12)
-const image = `resolve-testbase:${hash}`
+const image = `${name}:${hash}`
 
 if (!isThere()) {
   // One process at a time, also across checkouts.
@@ -47,7 +56,7 @@ function make() {
   const work = mkdtempSync(join(PLACE, 'resolve-testbase-'))
   try {
     const root = join(work, 'root')
-    run('debootstrap', ['--variant=minbase', '--include=git,ca-certificates,tini', SUITE, root])
+    run('debootstrap', ['--variant=minbase', `--include=${packages.join(',')}`, SUITE, root])
     copyFileSync(process.execPath, join(root, 'usr/local/bin/node'))
     chmodSync(join(root, 'usr/local/bin/node'), 0o755)
     appendFileSync(join(root, 'etc/passwd'), 'resolver:x:1000:1000::/home/resolver:/bin/sh\n')
@@ -55,7 +64,7 @@ function make() {
     mkdirSync(join(root, 'home/resolver'))
     run('chown', ['1000:1000', join(root, 'home/resolver')])
     const changes = [
-      'LABEL resolve.testbase=1',
+      `LABEL resolve.${forValidator ? 'validator' : 'testbase'}=1`,
       'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     ]
     const tarball = join(work, 'root.tar')

@@ -101,6 +101,8 @@ export const HTTP_LINGER_MS = 2_000 // how long the rest of a refused body is re
 export const HTTP_CLOSE_LIMIT_MS = 5_000 // time for running requests when the server shuts down
 export const PAGE_DEFAULT_RECORDS = 50 // R9
 export const PAGE_MAX_RECORDS = 500 // R9
+/** Ids of instances that one request to prune may name. */
+export const PRUNE_MAX_NAMED = 200
 export const PAGE_MAX_BYTES = 8 * MIB // a page has fewer records when their inputs are long
 export const IDEMPOTENCY_KEEP_MS = 24 * 60 * 60_000 // R11
 export const IDEMPOTENCY_KEY_MAX_CHARS = 256
@@ -147,6 +149,7 @@ export const SLOW_PATTERN_LIMIT_MS = 5 // decisions/0020: for a pattern that ran
 
 /** Feature specs (docs/feature-spec.md). */
 export const FEATURE_SPEC_MAX_BYTES = 256 * KIB // own: hundreds of times a usual one
+export const FEATURE_SPEC_MAX_LINES = 5_000 // own: bounds the time of a check
 export const FEATURE_SPEC_MAX_FAULTS = 200 // own: a hostile text has one in each line
 export const FEATURE_SPEC_FAULTS_SHOWN = 20 // own: below a field of a form
 export const FEATURE_SPEC_MAX_ENDPOINTS = 12 // own: one cohesive feature has 3 to 5
@@ -310,6 +313,12 @@ export const EGRESS_CONNECTIONS_MAX = 128 // at once, for one worker
 export const EGRESS_HEAD_MAX_BYTES = 16 * KIB
 export const EGRESS_HEAD_LIMIT_MS = 10_000
 export const EGRESS_RESOLVE_LIMIT_MS = 10_000
+export const EGRESS_NAME_KEPT_MS = 5_000 // own: the addresses of a name serve further connections
+export const EGRESS_NAME_FAILURE_KEPT_MS = 2_000 // own: the same, of a name without addresses
+export const EGRESS_NAMES_KEPT_MAX = 1_000 // own
+export const EGRESS_REFUSALS_ANSWERED = 3 // own: of one client for one target, in the time below; further ones are only closed
+export const EGRESS_REFUSALS_MS = 10_000 // own
+export const EGRESS_REFUSALS_KEPT_MAX = 1_000 // own: clients and targets that are known
 export const EGRESS_CONNECT_LIMIT_MS = 10_000
 export const EGRESS_IDLE_LIMIT_MS = 10 * 60_000 // no traffic in either direction; a model may think for minutes
 export const EGRESS_ADDRESSES_TRIED = 4
@@ -635,3 +644,12 @@ export const VALIDATOR_TRACE_MAX_BYTES = 32 * MIB // own: kept in memory
 export const VALIDATOR_TRACE_PIECE_BYTES = 512 * KIB // own
 export const VALIDATOR_PAGE_WIDTH = 1_280 // own
 export const VALIDATOR_PAGE_HEIGHT = 720 // own
+
+/** The reports of a reality check. */
+export const CHECK_REPORT_ENTRY_MAX_BYTES = 2 * KIB // own: one entry of evidence, one reason, one description
+export const CHECK_REPORT_ENTRIES_MAX = 50 // own: of evidence that a report shows of one test
+export const CHECK_REPORT_LOG_MAX_BYTES = 64 * KIB // own: the end of a log
+export const CHECK_REPORT_HTML_MAX_BYTES = 8 * MIB // own
+export const CHECK_REPORT_HTML_TEXT_MAX_BYTES = 4 * MIB // own: of the tests; the rest is for pictures
+export const CHECK_REPORT_MARKDOWN_MAX_BYTES = 1 * MIB // GitHub's limit of a step summary
+export const CHECK_REPORT_LIST_MAX = 200 // own: durations, assumptions, reasons of a plan, variables

@@ -42,7 +42,7 @@ test('an unknown top-level key of a POST body is ignored', async () => {
     json: {
       code: 'request_invalid',
       detail: expect.stringContaining(
-        'body has no field "dryrun"; its fields are older_than_ms, status, keep_unpromoted, dry_run',
+        'body has no field "dryrun"; its fields are older_than_ms, status, instances, keep_unpromoted, dry_run',
       ),
     },
   })

@@ -119,6 +119,7 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       ])
       return { records: found['instances'] as InstanceRecord[], cursor: found['cursor'] as string | null }
     },
+    counts: () => lacking('pages'),
     async find(reference) {
       return (await document(['instance', 'show', reference]))['instance_id'] as string
     },

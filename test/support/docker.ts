@@ -24,6 +24,13 @@ export function testImage(): string {
   return execFileSync(process.execPath, [join(root, 'scripts', 'docker-base.mjs')], { encoding: 'utf8' }).trim()
 }
 
+/** The same with Chromium, for the validator of a reality check: made once, of Debian's packages, in one to two minutes. */
+export function validatorImage(): string {
+  if (!hasEngine) return 'no-engine'
+  const args = [join(root, 'scripts', 'docker-base.mjs'), '--validator']
+  return execFileSync(process.execPath, args, { encoding: 'utf8' }).trim()
+}
+
 /** What the engine's own program says; tests look at containers with it, never through our code. */
 export async function docker(...args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)('docker', args, { maxBuffer: 16 * 1024 * 1024 })

@@ -148,7 +148,7 @@ describePage('the page: accessible', () => {
     await page.getByRole('link', { name: 'Instances', exact: true }).click()
     await page.getByRole('heading', { name: 'Instances' }).waitFor()
     await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1')
-    await expect.poll(() => page.title()).toBe('Instances · resolve')
+    await expect.poll(() => page.title()).toBe('(1) Instances · resolve')
     // The rows come after the title.
     const marks = async () => new Set(await page.locator('.row .status').allTextContents())
     await expect.poll(marks).toEqual(new Set(['✓completed', '✗failed', '●running', '◆waiting for you']))

@@ -63,11 +63,12 @@ describePage('the page: forms', () => {
     await question.getByRole('button', { name: 'Answer' }).click()
     await page.locator('.instance-line .status[data-status="completed"]').waitFor()
     await page.locator('[data-connection="ended"]').waitFor()
-    await page.getByText('Built a mill', { exact: true }).waitFor()
+    await page.getByRole('tab', { name: 'Overview' }).click()
+    await page.getByText('Built a mill', { exact: true }).first().waitFor()
     await page.getByRole('tab', { name: 'Data' }).click()
     await page.getByRole('link', { name: /opening\/speech\.md/ }).click()
     await page.getByText('Mind the step').waitFor()
-    await page.getByRole('tab', { name: 'View' }).click()
+    await page.getByRole('tab', { name: 'View', exact: true }).click()
     await page.frameLocator('iframe').getByText('tour: 4 of 4 parts, completed').waitFor()
     expect(complaints).toEqual([])
     await context.close()
@@ -211,8 +212,8 @@ describePage('the page: forms', () => {
     await tabTo(/^Answer$/)
     await keys.press('Enter')
     await page.locator('.instance-line .status[data-status="completed"]').waitFor()
-    await tabTo(/^Timeline$/)
-    for (const name of ['Graph', 'State', 'Data']) {
+    await tabTo(/^Events$/)
+    for (const name of ['Logs', 'Graph', 'State', 'Data']) {
       await keys.press('ArrowRight')
       await expect.poll(focused).toBe(name)
     }

@@ -206,7 +206,7 @@ describePage('the page: hostile resolvers', () => {
       for (const line of await page.locator('.event-line').all()) await line.click()
       await unharmed('timeline')
       for (const tab of ['State', 'Messages', 'Raw', 'Graph']) {
-        await page.getByRole('tab', { name: tab }).click()
+        await page.getByRole('tab', { name: tab, exact: true }).click()
         if (tab === 'Graph') await page.locator('.drawing svg [data-node="a"][data-node-status="running"]').waitFor()
         await unharmed(tab)
       }
@@ -325,7 +325,7 @@ describePage('the page: hostile resolvers', () => {
       await page.getByText('The resolver’s view has failed').waitFor({ timeout: 30_000 })
       expect(await page.getByRole('alert').textContent()).toMatch(words)
       await page.locator('iframe').waitFor({ state: 'detached' })
-      await page.getByRole('tab', { name: 'Timeline' }).click()
+      await page.getByRole('tab', { name: 'Events' }).click()
       await page.getByRole('button', { name: 'Cancel' }).click()
       await page.getByRole('button', { name: 'Cancel it' }).click()
       await page.locator('.instance-line .status[data-status="cancelled"]').waitFor()

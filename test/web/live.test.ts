@@ -63,7 +63,7 @@ const words = (page: Page) => page.getByLabel('Your words')
 const status = (page: Page, name: string) => page.locator(`.instance-line .status[data-status="${name}"]`)
 const connection = (page: Page, name: string) => page.locator(`[data-connection="${name}"]`)
 const eventCount = async (page: Page) =>
-  Number.parseInt((await page.locator('.timeline-tools [role="status"]').textContent()) ?? '', 10)
+  Number.parseInt((await page.locator('[data-event-count]').textContent()) ?? '', 10)
 
 /** Milliseconds for a test: the machine may be busy with others. */
 const LIMIT = 90_000
@@ -130,6 +130,7 @@ describePage('the page: live', () => {
       await words(page).pressSequentially('ence')
       await page.getByRole('button', { name: 'Answer' }).click()
       await status(page, 'completed').waitFor()
+      await page.getByRole('tab', { name: 'Overview' }).click()
       await page.getByText('You said: Half a sentence').waitFor()
       await connection(page, 'ended').waitFor()
       await page.getByRole('tab', { name: 'Raw' }).click()
@@ -165,6 +166,7 @@ describePage('the page: live', () => {
       await gone.getByText('“words” was answered by tester (page). The text that you typed was not sent.').waitFor()
       await gone.getByRole('button', { name: 'Copy what I typed' }).waitFor()
       expect(await first.getByText('was answered by').count()).toBe(0)
+      await second.getByRole('tab', { name: 'Overview' }).click()
       await second.getByText('You said: from the first').waitFor()
       await context.close()
     },

@@ -29,7 +29,7 @@ describePage('the page: the log and labels', () => {
     const page = await signedIn(context, server, token)
     await page.goto(`${server.url}/instances/${red}/log`)
     const log = page.locator('[data-log]')
-    await log.getByText('stderr   on stderr').waitFor()
+    await log.locator('[data-label="stderr"] .ansi-red').getByText('stderr').waitFor()
     await call('POST', `/instances/${red}/input-requests/go`, {})
     await page.getByText('after it').waitFor()
     await page.goto(`${server.url}/instances`)

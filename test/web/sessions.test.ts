@@ -141,7 +141,7 @@ describePage('the page: LLM sessions', () => {
     const other = await made('none')
     await page.goto(`${server.url}/instances/${other}/sessions`)
     await page.getByText('This run opened no sessions.').waitFor()
-    await page.getByRole('tab', { name: 'Timeline' }).click()
+    await page.getByRole('tab', { name: 'Events' }).click()
     await page.getByRole('tab', { name: 'Sessions' }).waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
     await context.close()

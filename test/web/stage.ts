@@ -103,6 +103,9 @@ export function scenes({ asking, piped, failed, done }: Stage): Scene[] {
     { name: 'resolvers', path: '/resolvers', ready: text('Greets a person by name') },
     { name: 'resolver', path: '/resolvers/tour', ready: (page) => page.getByLabel('What to build').waitFor() },
     { name: 'question', path: `/instances/${asking}/timeline`, ready: text('question confirm-plan') },
+    { name: 'overview', path: `/instances/${done}/overview`, ready: text('Decisions') },
+    { name: 'overview of a failure', path: `/instances/${failed}/overview`, ready: text('Why it failed') },
+    { name: 'waterfall', path: `/instances/${piped}/waterfall?bar=phase-0`, ready: text('planning') },
     { name: 'timeline', path: `/instances/${piped}/timeline`, ready: text('Second draft') },
     { name: 'failure', path: `/instances/${failed}/timeline`, ready: text('Jump to failure') },
     {

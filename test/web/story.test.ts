@@ -79,6 +79,7 @@ describePage('the page: one story', () => {
         await expect
           .poll(questions)
           .toEqual(story.requests.filter((one) => one.status === 'pending').map((one) => one.id))
+        await page.goto(`${server.url}/instances/${id}/overview`)
         const history = () =>
           page
             .locator('.history li')

@@ -38,7 +38,9 @@ describeWithDocker('an open network', { timeout: 90_000 }, () => {
     await new Promise<void>((done) => web.listen(0, '0.0.0.0', done))
     port = (web.address() as AddressInfo).port
     // Bridges and links of other tests come and go.
-    const lasting = Object.entries(networkInterfaces()).filter(([name]) => !/^(?:rs[0-9a-f]{12}|br-|veth)/.test(name))
+    const lasting = Object.entries(networkInterfaces()).filter(
+      ([name]) => !/^(?:r[sgc][0-9a-f]{12}|br-|veth)/.test(name),
+    )
     const found = lasting.flatMap(([, infos]) => infos ?? [])
     own = found.flatMap(({ family, internal, address }) => (family === 'IPv4' && !internal ? [address] : []))
   }, 300_000)

@@ -52,6 +52,15 @@ export const settingsErrors = {
     outside: () => "The server's secrets can't be read.",
     hint: () => 'Move the file away and set the secrets again with "resolve secret set".',
   },
+  check_mirrors_invalid: {
+    kind: 'environment',
+    http: 500,
+    exit: 10,
+    message: (d: { reason: string }) => `Can't read RESOLVE_CHECK_MIRRORS: ${d.reason}.`,
+    outside: () => "The operator's list of mirrors can't be read.",
+    hint: () =>
+      'Name hosts with commas between them: RESOLVE_CHECK_MIRRORS=npm.example.internal:4873,pypi.example.internal',
+  },
   notify_unknown: {
     kind: 'user',
     http: 404,

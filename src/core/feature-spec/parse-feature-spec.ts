@@ -2,7 +2,7 @@
  * Parses a feature spec: the six sections as data, or every fault with its line and a better example (spec, Instance input (spec) authoring contract).
  * Pure, and linear in the length of the text; forms, `resolve spec check` and resolvers call it.
  */
-import { FEATURE_SPEC_MAX_BYTES, FEATURE_SPEC_MAX_FAULTS } from '../limits.ts'
+import { FEATURE_SPEC_MAX_BYTES, FEATURE_SPEC_MAX_FAULTS, FEATURE_SPEC_MAX_LINES } from '../limits.ts'
 import { readEndpoints } from './endpoints.ts'
 import type { FeatureSpec } from './feature-spec.ts'
 import { readIntent } from './intent.ts'
@@ -34,6 +34,10 @@ function isReadable(source: string, report: Report): boolean {
   const bytes = source.length > FEATURE_SPEC_MAX_BYTES ? source.length : new TextEncoder().encode(source).length
   if (bytes > FEATURE_SPEC_MAX_BYTES) {
     report('too_large', 1, `The text has more than ${FEATURE_SPEC_MAX_BYTES} bytes`)
+    return false
+  }
+  if (source.split('\n', FEATURE_SPEC_MAX_LINES + 2).length > FEATURE_SPEC_MAX_LINES + 1) {
+    report('too_large', FEATURE_SPEC_MAX_LINES + 1, `The text has more than ${FEATURE_SPEC_MAX_LINES} lines`)
     return false
   }
   const at = source.search(/[\u0000-\u0008\u000b-\u001f\u007f\ufffd]/)

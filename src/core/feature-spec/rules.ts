@@ -5,7 +5,7 @@
 
 export const RULES = {
   too_large: {
-    demands: 'The text has at most 256 KiB',
+    demands: 'The text has at most 256 KiB and 5,000 lines',
     better: 'Describe one feature; move long samples out of the spec.',
   },
   not_text: { demands: 'The text has no control characters', better: 'Save the file as UTF-8 text.' },

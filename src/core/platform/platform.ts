@@ -25,6 +25,7 @@ import type {
   RequestStatus,
   ScheduleOrigin,
   SentMessage,
+  StatusCounts,
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
@@ -97,6 +98,8 @@ export type SetupProgress = EventData<'platform.setup.progress'>
 export interface InstanceFilter extends Narrowing {
   /** How many at most; newest first. */
   limit?: number
+  /** The other way around. */
+  oldestFirst?: boolean
   /** From {@link InstancePage.cursor}. */
   cursor?: string
   /**
@@ -105,6 +108,9 @@ export interface InstanceFilter extends Narrowing {
    */
   trustsEnds?: boolean
 }
+
+/** Which instances are counted: those of every status. */
+export type Counted = Omit<Narrowing, 'status'>
 
 export interface InstancePage {
   records: InstanceRecord[]
@@ -208,6 +214,8 @@ export interface Platform {
   /** Returns once the intent is on disk (R12); follow the events for the rest. */
   create(request: CreateRequest): Promise<InstanceRecord>
   list(filter?: InstanceFilter): Promise<InstancePage>
+  /** How many instances fit, for each status that one of them has. */
+  counts(narrowing?: Counted): Promise<StatusCounts>
   /** A whole id from an id, a unique prefix of 4 or more, `@last` (R3), or a name. An id wins over a name. */
   find(reference: string): Promise<string>
   record(id: string): Promise<InstanceRecord>

@@ -6,22 +6,26 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 type Ranges = readonly (readonly [string, number])[]
 
-/** Never the address of a service that is meant: reserved, link-local, multicast, documentation, measurements, metadata of clouds. */
+/** Never the address of a service that is meant: reserved, link-local, multicast, metadata of clouds. */
 const CLOSED_V4: Ranges = [
   ['0.0.0.0', 8],
   ['169.254.0.0', 16],
   // Oracle's metadata is at 192.0.0.192.
   ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
   ['192.88.99.0', 24],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
   // Alibaba's metadata, in a shared range, and Azure's host agent, in a public one.
   ['100.100.100.200', 32],
   ['168.63.129.16', 32],
+]
+
+/** For documentation and measurements: no host of the internet has one; test networks use them. */
+const EXAMPLE_V4: Ranges = [
+  ['192.0.2.0', 24],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
 ]
 
 /** This machine and networks behind it: an operator's receiver is often there, and a worker must not reach it. */
@@ -43,8 +47,6 @@ const CLOSED_V6: Ranges = [
   ['2002::', 16],
   ['2001::', 23],
   ['100::', 64],
-  ['2001:db8::', 32],
-  ['3fff::', 20],
   ['5f00::', 16],
   ['fe80::', 10],
   ['fec0::', 10],
@@ -54,9 +56,17 @@ const CLOSED_V6: Ranges = [
   ['fd20:ce::', 32],
 ]
 
+const EXAMPLE_V6: Ranges = [
+  ['2001:db8::', 32],
+  ['3fff::', 20],
+]
+
 const [closed, local, loopback6, global6] = [new BlockList(), new BlockList(), new BlockList(), new BlockList()]
+const examples = new BlockList()
 for (const [net, bits] of CLOSED_V4) closed.addSubnet(net, bits, 'ipv4')
 for (const [net, bits] of CLOSED_V6) closed.addSubnet(net, bits, 'ipv6')
+for (const [net, bits] of EXAMPLE_V4) examples.addSubnet(net, bits, 'ipv4')
+for (const [net, bits] of EXAMPLE_V6) examples.addSubnet(net, bits, 'ipv6')
 for (const [net, bits] of LOCAL_V4) local.addSubnet(net, bits, 'ipv4')
 loopback6.addAddress('::1', 'ipv6')
 global6.addSubnet('2000::', 3, 'ipv6')
@@ -72,6 +82,14 @@ export function isPublicAddress(address: string): boolean {
  * IPv4 address counts as itself (`BlockList` sees to it).
  */
 export function isReceiverAddress(address: string): boolean {
+  return isNamedAddress(address) && !examples.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+}
+
+/**
+ * Whether a host may be there that an operator named for builds: as for a notification, and in networks of tests. Never metadata, and no
+ * IPv6 address that stands for an IPv4 one.
+ */
+export function isNamedAddress(address: string): boolean {
   if (isIPv4(address)) return !closed.check(address, 'ipv4')
   if (!isIPv6(address) || address.includes('%')) return false
   return loopback6.check(address, 'ipv6') || !closed.check(address, 'ipv6')

@@ -114,7 +114,12 @@ export type InputRequest = Static<typeof inputRequest>
 
 export const inputRequest = named(
   'InputRequest',
-  object({ id: text(), prompt: text(), schema: form, status: oneOf(REQUEST_STATUSES) }),
+  object({
+    id: text(),
+    prompt: text(),
+    schema: form,
+    status: oneOf(REQUEST_STATUSES),
+  }),
   'A question of a resolver',
 )
 
@@ -200,6 +205,17 @@ export type ScheduleOrigin = Static<typeof scheduleOrigin>
 
 export const scheduleOrigin = object({ id: text(), name: text(), due_at: time() })
 
+/** How far a resolver says it is. */
+export const progress = object({
+  milestone: text(),
+  /** 0 to 1; null if the resolver does not report it. */
+  fraction: nullable(number({ minimum: 0, maximum: 1 })),
+  label: nullable(text()),
+  at: time(),
+})
+
+export type Progress = Static<typeof progress>
+
 /** R8: the answer of GET /instances/{id}. Times are ISO-8601 UTC. */
 export type InstanceRecord = Static<typeof instanceRecord>
 
@@ -231,6 +247,7 @@ export const instanceRecord = named(
     supports_resume: flag(),
     resolver_state: nullable(anyObject(), { description: 'The latest state snapshot' }),
     phase: nullable(text()),
+    progress: optional(nullable(progress, { description: 'The latest progress that the resolver reported' })),
     sessions_used: optional(count({ description: 'The LLM sessions of the last run, as its result tells' })),
     usage: optional(
       nullable(sessionUsage, {
@@ -257,6 +274,25 @@ export const instanceRecord = named(
     labels: optional(labels),
     schedule: optional(nullable(scheduleOrigin, { description: 'The schedule that created it' })),
     queue: optional(nullable(queuePlace, { description: 'Its place, while it waits for a worker' })),
+  }),
+)
+
+/** How many instances have which status. */
+export type StatusCounts = Static<typeof statusCounts>
+
+const counted = optional(count())
+
+export const statusCounts = named(
+  'StatusCounts',
+  object({
+    created: counted,
+    starting: counted,
+    running: counted,
+    awaiting_input: counted,
+    paused: counted,
+    completed: counted,
+    failed: counted,
+    cancelled: counted,
   }),
 )
 

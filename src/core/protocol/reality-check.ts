@@ -3,10 +3,28 @@
  * reports and the page share these shapes.
  */
 
-export type Verdict = 'pass' | 'fail' | 'partial' | null
+import {
+  anyObject,
+  count,
+  flag,
+  integer,
+  listOf,
+  named,
+  nullable,
+  number,
+  object,
+  oneOf,
+  type Static,
+  text,
+} from '../schema/schema.ts'
+
+const verdict = nullable(oneOf(['pass', 'fail', 'partial']))
+const mode = oneOf(['software', 'infrastructure', 'config', 'timeout', 'cancelled'])
+
+export type Verdict = Static<typeof verdict>
 
 /** Why a check did not pass. null with `pass` only. */
-export type FailureMode = 'software' | 'infrastructure' | 'config' | 'timeout' | 'cancelled' | null
+export type FailureMode = Static<typeof mode> | null
 
 export type Lifecycle = 'auto' | 'keep' | 'destroy'
 
@@ -137,29 +155,31 @@ export interface CheckWish {
   key: string | null
 }
 
+const softwareType = oneOf(['web_app', 'api_service', 'cli_tool', 'library'])
+
 /** What kind of software it is. Of a `cli_tool` and a `library` nothing is started. */
-export type SoftwareType = 'web_app' | 'api_service' | 'cli_tool' | 'library'
+export type SoftwareType = Static<typeof softwareType>
+
+const checkPlan = object({
+  language: oneOf(['node', 'python', 'go', 'rust', 'java', 'static', 'docker', 'none']),
+  type: softwareType,
+  fetch: nullable(object({ command: text(), files: listOf(text()) }), {
+    description: "Fetches what it depends on without running anybody's script; null: nothing to fetch",
+  }),
+  install: nullable(text()),
+  build: nullable(text()),
+  start: nullable(text(), { description: 'null for a `cli_tool` and a `library`' }),
+  workdir: text({ description: 'Below the root of the sources' }),
+  port: nullable(integer(), { description: 'null: the first port that answers HTTP' }),
+  port_given: flag({
+    description: 'Whether the port was given by the request, so that another one is a fault of the request',
+  }),
+  env: anyObject<string>({ additionalProperties: text() }),
+  because: listOf(text(), { description: 'The files and fields that it follows from: `package.json scripts.start`' }),
+})
 
 /** How the software is built and started. */
-export interface CheckPlan {
-  language: 'node' | 'python' | 'go' | 'rust' | 'java' | 'static' | 'docker' | 'none'
-  type: SoftwareType
-  /** Fetches what it depends on without running anybody's script; null: nothing to fetch. */
-  fetch: { command: string; files: string[] } | null
-  install: string | null
-  build: string | null
-  /** null for a `cli_tool` and a `library`. */
-  start: string | null
-  /** Below the root of the sources. */
-  workdir: string
-  /** null: the first port that answers HTTP. */
-  port: number | null
-  /** Whether the port was given by the request, so that another one is a fault of the request. */
-  port_given: boolean
-  env: Record<string, string>
-  /** The files and fields that it follows from: `package.json scripts.start`. */
-  because: string[]
-}
+export type CheckPlan = Static<typeof checkPlan>
 
 /** What was seen when a step was carried out. Bodies and outputs are cut off at their limit. */
 export type Observation =
@@ -201,58 +221,62 @@ export type Observation =
     }
   | { kind: 'restart'; error: string | null; duration_ms: number }
 
-export type TestStatus = 'passed' | 'failed' | 'missing'
+const testStatus = oneOf(['passed', 'failed', 'missing'])
+
+export type TestStatus = Static<typeof testStatus>
+
+const testResult = object({
+  id: text(),
+  test: text({ description: 'Its description' }),
+  validator: oneOf(['http', 'cli', 'browser', 'session']),
+  status: testStatus,
+  evidence: listOf(text(), { description: 'Sentences, at most 2 KiB each' }),
+  screenshots: listOf(text(), { description: 'Names of files of the check, such as `screenshots/a3f2b1c4.png`' }),
+  observations: listOf(text(), { description: 'Names of files with what was observed' }),
+  trace: nullable(text()),
+  reason: nullable(text(), { description: 'Why it failed or is missing; null where it passed' }),
+  mode: nullable(mode, { description: 'Why it is missing' }),
+  duration_ms: number(),
+})
 
 /** What became of a test. */
-export interface TestResult {
-  id: string
-  /** Its description. */
-  test: string
-  validator: 'http' | 'cli' | 'browser' | 'session'
-  status: TestStatus
-  /** Sentences, at most 2 KiB each. */
-  evidence: string[]
-  /** Names of files of the check, such as `screenshots/a3f2b1c4.png`. */
-  screenshots: string[]
-  /** Names of files with what was observed. */
-  observations: string[]
-  trace: string | null
-  /** Why it failed or is missing; null where it passed. */
-  reason: string | null
-  /** Why it is missing. */
-  mode: Exclude<FailureMode, null> | null
-  duration_ms: number
-}
+export type TestResult = Static<typeof testResult>
+
+const stage = oneOf(['request', 'clone', 'plan', 'dependencies', 'build', 'start', 'intent', 'tests', 'done'])
 
 /** Where a check ended. */
-export type Stage = 'request' | 'clone' | 'plan' | 'dependencies' | 'build' | 'start' | 'intent' | 'tests' | 'done'
+export type Stage = Static<typeof stage>
 
-export interface CheckReport {
-  /** One sentence. */
-  summary: string
-  statistics: { total: number; passed: number; failed: number; missing: number; pass_rate: string }
-  passed: TestResult[]
-  failures: TestResult[]
-  missing: TestResult[]
-  assumptions: string[]
-  stage: Stage
-  plan: CheckPlan | null
-  commit: string | null
-  durations: Record<string, number>
-  /** The end of what the software, or the stage that failed, printed. */
-  log_tail: string
-  kept: { dtu_id: string; expires_at: string } | null
-}
+const checkReport = object({
+  summary: text({ description: 'One sentence' }),
+  statistics: object({ total: count(), passed: count(), failed: count(), missing: count(), pass_rate: text() }),
+  passed: listOf(testResult),
+  failures: listOf(testResult),
+  missing: listOf(testResult),
+  assumptions: listOf(text()),
+  stage,
+  plan: nullable(checkPlan),
+  commit: nullable(text()),
+  durations: anyObject<number>({ additionalProperties: number() }),
+  log_tail: text({ description: 'The end of what the software, or the stage that failed, printed' }),
+  kept: nullable(object({ dtu_id: text(), expires_at: text() })),
+})
 
-export interface CheckResult {
-  session_id: string
-  status: 'completed' | 'failed' | 'cancelled'
-  verdict: Verdict
-  failure_mode: FailureMode
-  software: string
-  report: CheckReport
-  /** Below the directory of the check. */
-  artifact_paths: string[]
-  /** What ended it where there is no verdict. */
-  error: string | null
-}
+export type CheckReport = Static<typeof checkReport>
+
+export const checkResult = named(
+  'RealityCheck',
+  object({
+    session_id: text(),
+    status: oneOf(['completed', 'failed', 'cancelled']),
+    verdict,
+    failure_mode: nullable(mode, { description: 'Why it did not pass; null with `pass` only' }),
+    software: text(),
+    report: checkReport,
+    artifact_paths: listOf(text(), { description: 'Below the directory of the check' }),
+    error: nullable(text(), { description: 'What ended it where there is no verdict' }),
+  }),
+  'What became of a reality check',
+)
+
+export type CheckResult = Static<typeof checkResult>

@@ -16,7 +16,7 @@ import {
   time,
 } from '../schema/schema.ts'
 import { form } from './form.ts'
-import { instanceError, queuePlace, REQUEST_STATUSES } from './instance.ts'
+import { instanceError, progress, queuePlace, REQUEST_STATUSES } from './instance.ts'
 import { creationRecord } from './journal.ts'
 import { bundleCommit, sessionSpending, sessionSummary } from './session/session.ts'
 import { STATUSES } from './status.ts'
@@ -52,14 +52,6 @@ const storyMessage = object({
 })
 
 export const storyPhase = object({ name: text(), at: time() })
-
-const storyProgress = object({
-  milestone: text(),
-  /** 0 to 1; null if the resolver does not report it. */
-  fraction: nullable(number({ minimum: 0, maximum: 1 })),
-  label: nullable(text()),
-  at: time(),
-})
 
 /** The setup of the container: its latest step. */
 const storySetup = object({
@@ -126,7 +118,7 @@ export const story = named(
     history: listOf(statusChange),
     phase: nullable(text()),
     phases: listOf(storyPhase),
-    progress: nullable(storyProgress),
+    progress: nullable(progress),
     /** null where there was none; absent from a server of an earlier version. */
     setup: optional(nullable(storySetup)),
     /** The repositories of its workspace, once they are cloned. */

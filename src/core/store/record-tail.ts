@@ -3,12 +3,13 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import { isObject } from '../primitives/is-object.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
 import type { LabelsMark, NameMark } from '../protocol/journal.ts'
-import { phaseName } from '../view/story.ts'
+import { phaseName, progressIn } from '../view/story.ts'
 import { isPrivate, parseEnvelope, parseLine, parsePrivateLine } from './journal-line.ts'
 import { readWholeLines } from './journal-reader.ts'
 
 const CHUNK_BYTES = 256 * 1024
 const PHASE = 'resolver:phase'
+const PROGRESS = 'resolver:progress'
 /** Events of the platform that change a record in ways that only the whole story can compute. */
 const CHANGES = /^platform\.(instance|input|resolver)\./
 
@@ -34,11 +35,12 @@ export function* recordAfter(
   const fd = openSync(journal, 'r')
   try {
     if (fstatSync(fd).size < from) return undefined
-    let { phase, updated_at } = record
+    let { phase, progress = null, updated_at } = record
     let naming: Naming = { name: record.name, ...(record.labels === undefined ? {} : { labels: record.labels }) }
     for (let at = from; ; ) {
       const bytes = readWholeLines(fd, at, CHUNK_BYTES, journal)
-      if (bytes === undefined) return { journal_bytes: at, record: { ...record, ...naming, phase, updated_at } }
+      if (bytes === undefined)
+        return { journal_bytes: at, record: { ...record, ...naming, phase, progress, updated_at } }
       at += bytes.length
       const texts = bytes.toString('utf8', 0, bytes.length - 1).split('\n')
       const named = namingIn(texts.filter(isPrivate), naming)
@@ -49,10 +51,11 @@ export function* recordAfter(
         if (line === undefined) return undefined
         const isLast = line === lines.at(-1)
         // A busy resolver writes thousands of lines that do not change the record: they are not parsed.
-        if (line.sourceEnd !== null && !isLast && !line.text.includes(PHASE)) continue
+        if (line.sourceEnd !== null && !isLast && !line.text.includes(PHASE) && !line.text.includes(PROGRESS)) continue
         const event = parseEnvelope(line.text)
         if (event === undefined || CHANGES.test(event.event_type)) return undefined
         if (event.event_type === PHASE) phase = phaseName(event.data) ?? phase
+        if (event.event_type === PROGRESS) progress = progressIn(event.data, event.timestamp)
         updated_at = event.timestamp
       }
       yield

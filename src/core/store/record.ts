@@ -33,6 +33,7 @@ export function toRecord(story: Story): InstanceRecord {
     supports_resume: creation.resolver.manifest.supports_resume === true,
     resolver_state: null,
     phase: story.phase,
+    progress: story.progress,
     sessions_used: story.sessionsUsed ?? 0,
     ...spendingOf(story),
     pending_inputs: pendingRequests(story).length,

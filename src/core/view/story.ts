@@ -7,7 +7,7 @@ import { isObject } from '../primitives/is-object.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import { isDataChanged } from '../protocol/event.ts'
 import type { Form } from '../protocol/form.ts'
-import type { InstanceError } from '../protocol/instance.ts'
+import type { InstanceError, Progress } from '../protocol/instance.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
 import { WORKER_LOST } from '../protocol/methods.ts'
 import {
@@ -69,6 +69,17 @@ export function applyEvent(story: Story, seq: number, event: EventEnvelope): voi
   const chapter = Object.hasOwn(chapters, event.event_type) ? chapters[event.event_type] : undefined
   if (chapter !== undefined) chapter(story, event.data, event.timestamp)
   else if (isDataChanged(event.event_type)) dataChanged(story, event.data)
+}
+
+/** What an event `resolver:progress` reports. */
+export function progressIn(data: Readonly<Record<string, unknown>>, at: string): Progress {
+  const fraction = asNumber(data['fraction'])
+  return {
+    milestone: asText(data['milestone']) ?? '',
+    fraction: fraction === undefined ? null : Math.min(1, Math.max(0, fraction)),
+    label: asText(data['label']) ?? null,
+    at,
+  }
 }
 
 /** The phase that a `resolver:phase` event names. */
@@ -145,13 +156,7 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
     story.phases.push({ name, at })
   },
   'resolver:progress': (story, data, at) => {
-    const fraction = asNumber(data['fraction'])
-    story.progress = {
-      milestone: asText(data['milestone']) ?? '',
-      fraction: fraction === undefined ? null : Math.min(1, Math.max(0, fraction)),
-      label: asText(data['label']) ?? null,
-      at,
-    }
+    story.progress = progressIn(data, at)
   },
   'resolver:artifact': (story, data, at) => {
     story.artifacts.push({

@@ -1,5 +1,5 @@
 /**
- * GET /instances: a page of instances, newest first, with a link to the next page; or the one that a reference means (R3,
+ * GET /instances: a page of instances in the order of their creation, with a link to the next page; or the one that a reference means (R3,
  * R9).
  */
 import type { FastifyRequest } from 'fastify'
@@ -30,16 +30,29 @@ export function listHandlers({ platform }: AppParts) {
       if (page.cursor !== null) reply.header('link', `<${nextUrl(request, page.cursor)}>; rel="next"`)
       return page.records.filter((record) => fitsNarrowing(record, narrowing))
     },
+
+    getInstanceCounts: async ({ query, request }) => {
+      const { instance } = callerOf(request)
+      const narrowing = narrowingOf(query)
+      if (instance === null) return platform.counts(narrowing)
+      const record = await platform.record(instance)
+      return fitsNarrowing(record, narrowing) ? { [record.status]: 1 } : {}
+    },
   } satisfies Partial<Handlers>
 }
 
 async function pageOf(platform: Platform, query: Query, narrowing: Narrowing): Promise<InstancePage> {
-  const { limit = PAGE_DEFAULT_RECORDS, cursor } = query
+  const { limit = PAGE_DEFAULT_RECORDS, cursor, order } = query
   if (cursor !== undefined && !CURSOR.test(cursor)) throw fail('cursor_unknown', { cursor: cursor.slice(0, 80) })
-  return platform.list({ ...narrowing, limit, ...(cursor === undefined ? {} : { cursor }) })
+  return platform.list({
+    ...narrowing,
+    limit,
+    ...(order === 'oldest' ? { oldestFirst: true } : {}),
+    ...(cursor === undefined ? {} : { cursor }),
+  })
 }
 
-function narrowingOf({ status, resolver, name, label, since, until, text }: Query): Narrowing {
+function narrowingOf({ status, resolver, name, label, since, until, text }: Partial<Query>): Narrowing {
   const statuses = statusesOf(status)
   return {
     ...(statuses === undefined ? {} : { status: statuses }),

@@ -118,7 +118,8 @@ export function formReducer(check: Checker): (state: FormState, action: FormActi
         if (field === undefined) return state
         const text = typed(action.text, field.kind === 'textarea')
         const cursor = state.focus === field.id ? text.length : state.cursor
-        return { ...state, values: { ...state.values, [field.id]: text }, cursor }
+        // A text from an editor is complete: its failing checks are shown before the user leaves the field.
+        return recheck({ ...state, values: { ...state.values, [field.id]: text }, cursor }, [field.id], check)
       }
       case 'form':
         return action.inquiry === state.inquiry ? adopt(state, action.form, check) : state

@@ -137,11 +137,25 @@ async function askLines(
   const kept = standing === undefined || standing === '' ? '' : ` [${standing.split('\n').length} lines given]`
   process.stderr.write(`  ${label}${kept}, several lines; end with a line that has only "."\n`)
   const typed: string[] = []
-  for (;;) {
-    const line = await lines.question('  | ', { signal })
-    if (line === '.') return typed.length === 0 ? (standing ?? '') : typed.join('\n')
-    typed.push(line)
-  }
+  return await new Promise<string>((done, refuse) => {
+    const end = (act: () => void) => {
+      lines.off('line', take)
+      signal.removeEventListener('abort', stop)
+      act()
+    }
+    const stop = () => end(() => refuse(signal.reason))
+    // By events and not by questions: a pasted text has more lines than one while no question is open, and they would be lost.
+    const take = (line: string) => {
+      if (line === '.') return end(() => done(typed.length === 0 ? (standing ?? '') : typed.join('\n')))
+      typed.push(line)
+      lines.prompt()
+    }
+    if (signal.aborted) return stop()
+    signal.addEventListener('abort', stop, { once: true })
+    lines.on('line', take)
+    lines.setPrompt('  | ')
+    lines.prompt()
+  })
 }
 
 /** A value that was given before is kept with an empty line, and is not shown. */

@@ -44,13 +44,14 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_VOLUME_ALLOW: 'host paths that containers may mount: /data:/cache=rw',
   RESOLVE_OPEN_NETWORK:
     'what a worker with network open cannot reach: guarded (this machine and metadata), host (metadata), engine (no rule)',
+  RESOLVE_CHECK_MIRRORS: 'hosts that builds of reality checks may reach, also at a private address: host:port,…',
   RESOLVE_SANDBOX_IMAGES: "additional images that a resolver's sandboxes may use",
   RESOLVE_DEV_SOURCES: 'the host directory mounted for dev_source_overrides',
   XDG_RUNTIME_DIR: 'hosts put their sockets into its folder resolve (default: a folder of the temp directory)',
 }
 
 /** Those about resolvers and their workers have a page of their own: each page fits a terminal. */
-const ABOUT_WORKERS = /LIFETIME|BUDGET|_LLM_|_GIT_|DOCKER|WORKER|VOLUME|OPEN_NETWORK|SANDBOX|DEV_SOURCES/
+const ABOUT_WORKERS = /LIFETIME|BUDGET|_LLM_|_GIT_|DOCKER|WORKER|VOLUME|OPEN_NETWORK|CHECK_|SANDBOX|DEV_SOURCES/
 
 const environmentLines = (isAboutWorkers: boolean) =>
   twoColumns(Object.entries(ENVIRONMENT).filter(([name]) => ABOUT_WORKERS.test(name) === isAboutWorkers)).join('\n')

@@ -37,7 +37,11 @@ export interface ListWish {
   status?: readonly Status[]
   resolver?: string
   label?: string[]
+  name?: string
+  since?: string
+  until?: string
   text?: string
+  order?: 'newest' | 'oldest'
   limit?: number
   cursor?: string
 }
@@ -48,6 +52,17 @@ export async function fetchInstances({ status, ...wish }: ListWish): Promise<Pag
   const records = await jsonOf('getInstances', response)
   const [, next] = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? []
   return { records, cursor: next === undefined ? null : new URL(next, location.href).searchParams.get('cursor') }
+}
+
+export type CountWish = Omit<ListWish, 'status' | 'order' | 'limit' | 'cursor'>
+
+export const fetchCounts = (query: CountWish) => askJson('getInstanceCounts', { query })
+
+/** Removes instances that have ended; answers which ones were removed. */
+export async function removeEnded(ids: readonly string[]): Promise<string[]> {
+  const body = { older_than_ms: 0, instances: [...ids] }
+  const { removed } = await jsonOf('postPrune', await act('postPrune', { body }))
+  return removed.map(({ instance_id: id }) => id)
 }
 
 /** `tail`: the last lines, this many; `after`: those with a greater number. */

@@ -8,7 +8,8 @@ import {
   type ResultOf,
 } from '../../core/protocol/api/operations.ts'
 import { API, DOOR, IDEMPOTENCY_KEY } from '../../core/protocol/http.ts'
-import { jsonOf, problemOf, unaddressable, unreachable } from './problem.ts'
+import { jsonOf, problemOf, unaddressable, unreachable, unsent } from './problem.ts'
+import { noteReach } from './reach.ts'
 import { currentToken, endSession } from './session.ts'
 
 export type Ask<N extends OperationName> = RequestOf<N> & {
@@ -40,8 +41,10 @@ export async function ask<N extends OperationName>(name: N, request: Ask<N>): Pr
     credentials: 'omit',
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error
+    noteReach(false)
     throw unreachable()
   })
+  noteReach(true)
   if (response.ok) return response
   if (response.status === 401 && token !== null) endSession(token)
   throw await problemOf(response)
@@ -58,11 +61,12 @@ export async function act<N extends OperationName>(name: N, request: Ask<N>): Pr
     try {
       return await ask(name, { ...request, headers } as Ask<N>)
     } catch (error) {
-      if (pause === null || !isUnanswered(error)) throw error
+      if (!isUnanswered(error)) throw error
+      if (pause === null) throw unsent()
       await new Promise((resolve) => setTimeout(resolve, pause))
     }
   }
-  throw unreachable()
+  throw unsent()
 }
 
 function isUnanswered(error: unknown): boolean {

@@ -26,6 +26,19 @@ export function unreachable(): Problem {
   return new Problem(0, { detail: "Can't reach the server.", code: 'unreachable', hint: 'The page keeps trying.' })
 }
 
+/** An action that got no response, also when it was repeated: unlike a list, the page does not send it again by itself. */
+export function unsent(): Problem {
+  return new Problem(0, {
+    detail: "Can't reach the server, so it is not known whether this arrived.",
+    code: 'unreachable',
+    hint: 'The page does not send it again by itself. What you typed is kept: look at the state, then send it again.',
+  })
+}
+
+export function isUnreachable(error: unknown): boolean {
+  return error instanceof Problem && error.code === 'unreachable'
+}
+
 /** A name or path that the browser would resolve into another address is never sent (threats UI-3). */
 export function unaddressable(): Problem {
   return new Problem(400, {

@@ -53,6 +53,14 @@ export const instancesQuery = (wish: calls.ListWish) =>
     placeholderData: keepPreviousData,
   })
 
+export const countsQuery = (wish: calls.CountWish) =>
+  queryOptions({
+    queryKey: ['instances', 'counts', wish],
+    queryFn: () => calls.fetchCounts(wish),
+    refetchInterval: LIST_EVERY_MS,
+    placeholderData: keepPreviousData,
+  })
+
 export const instanceQuery = (id: string) =>
   queryOptions({ queryKey: ['instance', id], queryFn: () => calls.fetchInstance(id) })
 

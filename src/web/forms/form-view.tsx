@@ -1,6 +1,7 @@
 /** Draws a form. After a failed submission, a summary with all messages gets the focus and links to the fields. */
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react'
 import { fieldsOf } from '../../core/view/fields.ts'
+import { useReachable } from '../api/reach.ts'
 import { FieldView } from './field-view.tsx'
 import { byField, type Message } from './filling.ts'
 import type { Filling } from './use-filling.ts'
@@ -21,9 +22,10 @@ export function FormView({ filling, submitLabel, locked = null, beside }: FormVi
   const fields = fieldsOf(form)
   const wrong = byField(messages)
   const idOf = (field: string) => `${prefix}${field}`
+  const isOnline = useReachable()
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (locked === null && submitLabel !== null) filling.submit()
+    if (isOnline && locked === null && submitLabel !== null) filling.submit()
   }
   return (
     <form className="form" onSubmit={submit} noValidate>
@@ -50,10 +52,21 @@ export function FormView({ filling, submitLabel, locked = null, beside }: FormVi
           {trouble}
         </p>
       )}
+      {!isOnline && locked === null && submitLabel !== null && (
+        <p className="field-about" role="status" data-offline="">
+          {phase === 'sending'
+            ? 'Can’t reach the server. The page tries again for a few seconds.'
+            : 'Can’t reach the server. What you typed is kept; you can send it when the connection is back.'}
+        </p>
+      )}
       {locked !== null && <p className="notice notice-empty">{locked}</p>}
       <div className="form-end">
         {locked === null && submitLabel !== null && (
-          <button type="submit" className="button button-main" aria-disabled={phase !== 'editing' ? true : undefined}>
+          <button
+            type="submit"
+            className="button button-main"
+            aria-disabled={phase !== 'editing' || !isOnline ? true : undefined}
+          >
             {phase === 'editing' ? submitLabel : phase === 'checking' ? 'Checking…' : 'Sending…'}
           </button>
         )}

@@ -5,7 +5,8 @@
 import { useEffect, useRef, useState } from 'react'
 import { splitSecrets } from '../../core/forms/secret-fields.ts'
 import type { Form, FormCheck, Payload } from '../../core/protocol/form.ts'
-import { Problem, sentenceOf } from '../api/problem.ts'
+import { isUnreachable, Problem, sentenceOf } from '../api/problem.ts'
+import { useReachable } from '../api/reach.ts'
 import { checkInPage } from './check-in-page.ts'
 import { dropDraft, keepDraft, readDraft } from './drafts.ts'
 import { type Message, messagesOf, payloadOf } from './filling.ts'
@@ -55,7 +56,14 @@ export function useFilling(plan: FillingPlan): Filling {
   const [phase, setPhase] = useState<Filling['phase']>('editing')
   const [isAsking, setAsking] = useState(false)
   // The current values for event handlers, which can run between two renders.
-  const now = useRef({ form, values, askedWith: '', asking: undefined as AbortController | undefined, isBusy: false })
+  const now = useRef({
+    form,
+    values,
+    askedWith: '',
+    asking: undefined as AbortController | undefined,
+    isBusy: false,
+    isOffline: false,
+  })
 
   useEffect(() => {
     const { current } = now
@@ -63,6 +71,18 @@ export function useFilling(plan: FillingPlan): Filling {
     if (plan.disclose !== undefined && Object.keys(current.values).length > 0) void disclose()
     return () => current.asking?.abort()
   }, [])
+
+  const isOnline = useReachable()
+  useEffect(() => {
+    // The trouble was the connection, and it is back.
+    if (isOnline && now.current.isOffline) setTrouble(null)
+    if (isOnline) now.current.isOffline = false
+  }, [isOnline])
+
+  const tell = (error: unknown) => {
+    now.current.isOffline = isUnreachable(error)
+    setTrouble(sentenceOf(error))
+  }
 
   const show = (next: Form) => {
     now.current.form = next
@@ -105,7 +125,7 @@ export function useFilling(plan: FillingPlan): Filling {
       () => setTrouble(null),
       async (error: unknown) => {
         await pointerReleased()
-        setTrouble(sentenceOf(error))
+        tell(error)
       },
     )
   }
@@ -164,7 +184,7 @@ export function useFilling(plan: FillingPlan): Filling {
     current.isBusy = true
     setTrouble(null)
     send()
-      .catch((error: unknown) => setTrouble(sentenceOf(error)))
+      .catch(tell)
       .finally(() => {
         current.isBusy = false
         setPhase('editing')

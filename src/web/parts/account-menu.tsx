@@ -1,5 +1,6 @@
 /** The account menu: the signed-in user, the theme, and signing out. */
 import { Menu } from '@base-ui/react/menu'
+import type { ReactNode } from 'react'
 import { signOut } from '../api/session.ts'
 import { Icon } from './icon.tsx'
 import { type ThemeWish, useThemeWish, wishTheme } from './theme.ts'
@@ -11,7 +12,8 @@ const THEMES: readonly { wish: ThemeWish; label: string }[] = [
   { wish: 'dark', label: 'Dark' },
 ]
 
-export function AccountMenu() {
+/** `more`: items between the appearance and signing out. */
+export function AccountMenu({ more }: { more?: ReactNode }) {
   const session = useSession()
   const wish = useThemeWish()
   const who = session.state === 'signed-in' ? session.who : undefined
@@ -43,6 +45,7 @@ export function AccountMenu() {
                 ))}
               </Menu.RadioGroup>
             </Menu.Group>
+            {more}
             {who !== undefined && (
               <>
                 <Menu.Separator className="menu-line" />

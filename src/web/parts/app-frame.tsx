@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { instancesQuery, WAITING } from '../api/queries.ts'
+import { useReachable } from '../api/reach.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -13,7 +14,9 @@ const PLACES: readonly { path: string; label: string; icon: IconName }[] = [
   { path: '/resolvers', label: 'Resolvers', icon: 'box' },
 ]
 
-export function AppFrame({ children }: { children: ReactNode }) {
+/** `menu`: more items of the account menu. */
+export function AppFrame({ children, menu }: { children: ReactNode; menu?: ReactNode }) {
+  const isOnline = useReachable()
   const [path] = useLocation()
   const waiting = useQuery(instancesQuery({ status: WAITING, limit: 100 })).data?.records ?? []
   const questions = waiting.reduce((sum, record) => sum + record.pending_inputs, 0)
@@ -42,8 +45,15 @@ export function AppFrame({ children }: { children: ReactNode }) {
             </Link>
           ))}
         </nav>
-        <AccountMenu />
+        <AccountMenu more={menu} />
       </header>
+      <div role="status" className="offline-place">
+        {!isOnline && (
+          <p className="offline" data-offline-bar="">
+            Can’t reach the server. The page shows the last known state and keeps trying.
+          </p>
+        )}
+      </div>
       {children}
     </>
   )

@@ -1,6 +1,7 @@
 /** The common part of every screen: the title, also of the window, which gets the focus when the user navigates to the screen. */
 import { type ReactNode, useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
+import { setScreenTitle } from './window-title.ts'
 
 let cameFrom: string | undefined
 
@@ -20,7 +21,7 @@ export function Screen({ title, beside, heading, place, children }: ScreenProps)
   const here = place ?? path
   const ref = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = `${title} · resolve`
+    setScreenTitle(title)
   }, [title])
   useEffect(() => {
     if (cameFrom !== undefined && cameFrom !== here) {

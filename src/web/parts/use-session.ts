@@ -12,3 +12,9 @@ export function useMayAct(): boolean {
   const session = useSession()
   return session.state === 'signed-in' && covers(session.who.scope, 'run')
 }
+
+/** Whether the token of the session allows managing the server. */
+export function useMayAdmin(): boolean {
+  const session = useSession()
+  return session.state === 'signed-in' && covers(session.who.scope, 'admin')
+}

@@ -2,6 +2,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { InboxEntry } from '../../core/protocol/instance.ts'
+import { cleanText } from '../../core/view/clean.ts'
+import { isUnreachable } from '../api/problem.ts'
 import { inboxQuery } from '../api/queries.ts'
 import { Ago } from '../parts/ago.tsx'
 import { Empty, Loading, Trouble } from '../parts/notice.tsx'
@@ -12,7 +14,7 @@ export function InboxScreen() {
   const { data: entries, isPending, isError, error } = useQuery(inboxQuery)
   return (
     <Screen title="Inbox">
-      {isError && <Trouble error={error} />}
+      {isError && !(entries !== undefined && isUnreachable(error)) && <Trouble error={error} />}
       {isPending && <Loading what="Loading the questions…" />}
       {entries?.length === 0 && <Empty>No open questions.</Empty>}
       {entries?.map((entry) => (
@@ -28,10 +30,10 @@ function RequestCard({ entry }: { entry: InboxEntry }) {
   return (
     <section className="card question" data-request-id={request.id} aria-labelledby={`q-${id}-${request.id}`}>
       <p className="question-from">
-        <Link href={`/instances/${id}/timeline`}>{name ?? id}</Link> · {resolver} · <Ago at={asked_at} />
+        <Link href={`/instances/${id}/timeline`}>{name ?? id}</Link> · {resolver} · asked <Ago at={asked_at} />
       </p>
-      <h2 className="question-prompt" id={`q-${id}-${request.id}`}>
-        {request.prompt}
+      <h2 className="question-prompt" id={`q-${id}-${request.id}`} tabIndex={-1} data-key-item="">
+        {cleanText(request.prompt)}
       </h2>
       <RequestForm
         instance={id}

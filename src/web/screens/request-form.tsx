@@ -4,6 +4,7 @@ import type { Form } from '../../core/protocol/form.ts'
 import { answer } from '../api/calls.ts'
 import { FormView } from '../forms/form-view.tsx'
 import { useFilling } from '../forms/use-filling.ts'
+import { focusAfterAnswer } from '../forms/next-question.ts'
 import { useMayAct } from '../parts/use-session.ts'
 
 interface RequestFormProps {
@@ -35,10 +36,12 @@ export const RequestForm = memo(function RequestForm({
     draft: draftOf(instance, request.id),
     submit: async (payload) => {
       onSending?.(request.id, true)
+      const card = document.querySelector(`[data-request-id="${CSS.escape(request.id)}"]:has(:focus)`)
       await answer(instance, request.id, payload).catch((error: unknown) => {
         onSending?.(request.id, false)
         throw error
       })
+      focusAfterAnswer(card, { instance, request: request.id })
       onAnswered?.()
     },
   })

@@ -10,7 +10,7 @@ import { isTerminal } from '../../protocol/status.ts'
 import { instancePaths, isInstanceId } from '../../store/home.ts'
 import { readStoryInTurns } from '../../store/journal-projection.ts'
 import { containersOfHome, endContainer, type HomeContainer } from '../../worker/docker/home-containers.ts'
-import { networkedInstances, removeNetwork } from '../../worker/egress/network.ts'
+import { NETWORK_ROLES, networkedInstances, removeNetwork } from '../../worker/egress/network.ts'
 import { sweepGuards } from '../../worker/egress/open-guard.ts'
 import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
@@ -67,7 +67,7 @@ async function whyOver(home: string, instance: string): Promise<string | undefin
  */
 async function endNetworks(home: string): Promise<void> {
   const owner = { home: homeLabel(home) }
-  for (const role of ['egress', 'git'] as const) {
+  for (const role of NETWORK_ROLES) {
     for (const instance of await networkedInstances(theEngine(), owner.home, role)) {
       if ((await whyOver(home, instance)) !== undefined) await removeNetwork(theEngine(), { ...owner, instance, role })
     }

@@ -1,12 +1,12 @@
-/** A page of the instances of a home, newest first: for {@link file://./local.ts}. */
+/** A page of the instances of a home in the order of their creation, and how many there are: for {@link file://./local.ts}. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PAGE_MAX_BYTES } from '../../limits.ts'
-import type { InstanceRecord } from '../../protocol/instance.ts'
+import type { InstanceRecord, StatusCounts } from '../../protocol/instance.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { instancePaths } from '../../store/home.ts'
 import { findableIn, InstanceIndex, orderOf } from '../../store/instance-index.ts'
 import { type IndexEntry, UNSETTLED } from '../../store/instance-index-file.ts'
-import { fitsNarrowing, isFound, isInTime, needsWords } from '../../view/find-words.ts'
+import { fitsNarrowing, isFound, isInTime, type Narrowing, needsWords } from '../../view/find-words.ts'
 import type { InstanceFilter, InstancePage } from '../platform.ts'
 import { readSoundRecord } from './sound-reads.ts'
 
@@ -41,9 +41,10 @@ async function readPage(
   const records: InstanceRecord[] = []
   let bytes = 0
   let isMisplaced = false
-  const rest = cursor === undefined ? entries : entries.slice(firstAfter(entries, cursor))
-  for (const entry of rest) {
-    if (since !== undefined && entry.order < since) break
+  const { oldestFirst = false } = filter
+  for (const entry of oldestFirst ? entries.toReversed() : entries) {
+    if (cursor !== undefined && (oldestFirst ? entry.order <= cursor : entry.order >= cursor)) continue
+    if (!oldestFirst && since !== undefined && entry.order < since) break
     // Most entries of a large home are skipped here, without reading the instance.
     if (!fitsForever(entry, filter) || hasEndedOtherwise(entry, filter)) continue
     const pause = yieldTurn()
@@ -65,10 +66,18 @@ async function readPage(
   return { records, cursor: null, isMisplaced }
 }
 
-/** The index of the first entry after the cursor. */
-function firstAfter(entries: readonly IndexEntry[], cursor: string): number {
-  const found = entries.findIndex(({ order }) => order < cursor)
-  return found === -1 ? entries.length : found
+/** How many instances fit, for each status that one of them has. Reads only those that have not ended, or whose words are asked for. */
+export async function countInstances(narrowing: Narrowing, index: InstanceIndex): Promise<StatusCounts> {
+  const yieldTurn = breathing()
+  const counts: StatusCounts = {}
+  for (const entry of await index.newestFirst(yieldTurn)) {
+    if (!fitsForever(entry, narrowing)) continue
+    const pause = yieldTurn()
+    if (pause !== undefined) await pause
+    const now = await fittingNow(entry, narrowing, index)
+    if (now !== undefined) counts[now.status] = (counts[now.status] ?? 0) + 1
+  }
+  return counts
 }
 
 /** By what never changes. */
@@ -88,7 +97,16 @@ function isReadToFit(filter: InstanceFilter): boolean {
   return filter.status !== undefined || needsWords(filter)
 }
 
-async function mayFit({ id }: IndexEntry, filter: InstanceFilter, index: InstanceIndex): Promise<boolean> {
+async function mayFit(entry: IndexEntry, filter: InstanceFilter, index: InstanceIndex): Promise<boolean> {
+  return (await fittingNow(entry, filter, index)) !== undefined
+}
+
+/** The entry as it is now; undefined for an instance that does not fit, or cannot be read. */
+async function fittingNow(
+  { id }: IndexEntry,
+  filter: Narrowing,
+  index: InstanceIndex,
+): Promise<IndexEntry | undefined> {
   try {
     const anew = needsWords(filter)
     let now = index.unchanged(id, { anew })
@@ -96,9 +114,10 @@ async function mayFit({ id }: IndexEntry, filter: InstanceFilter, index: Instanc
       await index.ready(id)
       now = index.read(id, { anew })
     }
-    return filter.status?.includes(now.status) !== false && (!anew || isFound(findableIn(now), filter))
+    const isFit = filter.status?.includes(now.status) !== false && (!anew || isFound(findableIn(now), filter))
+    return isFit ? now : undefined
   } catch {
-    return false
+    return undefined
   }
 }
 

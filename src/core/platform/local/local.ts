@@ -27,6 +27,7 @@ import {
   type MessageType,
   type RequestStatus,
   type SentMessage,
+  type StatusCounts,
   withLabels,
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
@@ -47,6 +48,7 @@ import type {
   ArchiveOptions,
   AskOptions,
   ByteRange,
+  Counted,
   CreateRequest,
   DataContent,
   FollowOptions,
@@ -71,7 +73,7 @@ import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { findReferred } from './find-referred.ts'
 import { localGit } from './git.ts'
-import { listInstances } from './list-instances.ts'
+import { countInstances, listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseName, refuseTooLarge } from './local-checks.ts'
 import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
@@ -282,6 +284,10 @@ class HomePlatform implements LocalPlatform {
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
     return await listInstances(this.#home, filter, this.index)
+  }
+
+  async counts(narrowing: Counted = {}): Promise<StatusCounts> {
+    return await countInstances(narrowing, this.index)
   }
 
   async find(reference: string): Promise<string> {

@@ -17,6 +17,7 @@ import {
   type MessageType,
   type RequestStatus,
   type SentMessage,
+  type StatusCounts,
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
@@ -27,6 +28,7 @@ import type {
   ArchiveOptions,
   AskOptions,
   ByteRange,
+  Counted,
   CreateRequest,
   DataContent,
   FollowOptions,
@@ -170,9 +172,18 @@ class ServerPlatform implements Platform {
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
     const http = await this.#http()
-    const { status, labels, limit: _limit, cursor: _cursor, trustsEnds: _trustsEnds, ...narrowing } = filter
+    const {
+      status,
+      labels,
+      limit: _limit,
+      cursor: _cursor,
+      trustsEnds: _trustsEnds,
+      oldestFirst,
+      ...narrowing
+    } = filter
     const chosen = {
       ...narrowing,
+      ...(oldestFirst === true ? { order: 'oldest' as const } : {}),
       ...(status === undefined ? {} : { status: [...status] }),
       ...(labels === undefined ? {} : { label: [...labels] }),
     }
@@ -189,6 +200,11 @@ class ServerPlatform implements Platform {
       cursor = next
     } while (cursor !== undefined && records.length < (filter.limit ?? Number.POSITIVE_INFINITY))
     return { records, cursor: cursor ?? null }
+  }
+
+  async counts({ labels, ...narrowing }: Counted = {}): Promise<StatusCounts> {
+    const query = { ...narrowing, ...(labels === undefined ? {} : { label: [...labels] }) }
+    return await this.#json('getInstanceCounts', { query })
   }
 
   async find(reference: string): Promise<string> {

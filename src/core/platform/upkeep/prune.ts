@@ -27,6 +27,7 @@ export async function pruneInstances(home: string, options: PruneOptions): Promi
   const dryRun = options.dry_run ?? false
   const removed: Pruned[] = []
   for (const id of instanceIds(home)) {
+    if (options.instances?.includes(id) === false) continue
     const story = await readFinished(home, id, options)
     // Its host may not have closed its files yet, although the end is already journaled.
     if (story === undefined || (await hasHost(home, id))) continue

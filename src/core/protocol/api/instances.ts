@@ -22,7 +22,7 @@ import {
   text,
 } from '../../schema/schema.ts'
 import { payload } from '../form.ts'
-import { instanceRecord, instanceState, LABELS_MAX, labelChanges, labels } from '../instance.ts'
+import { instanceRecord, instanceState, LABELS_MAX, labelChanges, labels, statusCounts } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
 import { LOG_SOURCES, logPage } from '../log.ts'
 import { instanceName } from '../names.ts'
@@ -36,13 +36,8 @@ const name = instanceName()
 
 const record = { 200: { description: 'The record', json: instanceRecord } } as const
 
-const listQuery = object({
-  status: optional(
-    listOf(text(), {
-      description: `Only instances with these statuses; the parameter may be repeated, or list them with commas: ${STATUSES.join(', ')}`,
-      examples: [['running', 'awaiting_input']],
-    }),
-  ),
+/** Which instances are listed or counted. */
+const narrowing = {
   resolver: optional(text({ description: 'Only instances of this resolver' })),
   name: optional(text({ description: 'Only instances with this name' })),
   label: optional(
@@ -62,6 +57,19 @@ const listQuery = object({
       maxLength: 200,
       description: 'Only instances with this text in the id, name, resolver, labels or the beginning of the input',
     }),
+  ),
+}
+
+const listQuery = object({
+  status: optional(
+    listOf(text(), {
+      description: `Only instances with these statuses; the parameter may be repeated, or list them with commas: ${STATUSES.join(', ')}`,
+      examples: [['running', 'awaiting_input']],
+    }),
+  ),
+  ...narrowing,
+  order: optional(
+    oneOf(['newest', 'oldest'], { default: 'newest', description: 'Which of them come first, by their creation' }),
   ),
   limit: optional(integer({ minimum: 1, maximum: PAGE_MAX_RECORDS, default: PAGE_DEFAULT_RECORDS })),
   cursor: optional(text({ description: 'The cursor in the link to the next page' })),
@@ -173,7 +181,7 @@ export const INSTANCE_OPERATIONS = {
     query: listQuery,
     answers: {
       200: {
-        description: 'Newest first',
+        description: 'Newest first, or with order=oldest the oldest',
         headers: {
           Link: text({ description: 'The address of the next page, with rel="next"; absent on the last page' }),
         },
@@ -181,6 +189,19 @@ export const INSTANCE_OPERATIONS = {
       },
     },
     refuses: ['request_invalid', 'cursor_unknown', 'instance_unknown', 'instance_ambiguous'],
+  },
+  getInstanceCounts: {
+    method: 'GET',
+    path: '/instance-counts',
+    scope: 'read',
+    tag: 'instances',
+    summary: 'Count instances by status',
+    narrows: true,
+    query: object(narrowing),
+    answers: {
+      200: { description: 'How many instances fit, for each status that one of them has', json: statusCounts },
+    },
+    refuses: ['request_invalid'],
   },
   postInstances: {
     method: 'POST',

@@ -1,5 +1,6 @@
 /** The options and results of `prune` and `doctor`. */
 
+import { PRUNE_MAX_NAMED } from '../../limits.ts'
 import {
   closed,
   count,
@@ -23,6 +24,9 @@ export const pruneOptions = closed({
     listOf(oneOf(STATUSES), {
       description: 'Only instances with these statuses; one that has not ended is never removed',
     }),
+  ),
+  instances: optional(
+    listOf(instanceId(), { maxItems: PRUNE_MAX_NAMED, description: 'Only these instances, by their ids' }),
   ),
   keep_unpromoted: optional(flag({ description: 'Keep instances with work that was not promoted' })),
   dry_run: optional(flag({ description: 'List what would be removed, without removing it' })),

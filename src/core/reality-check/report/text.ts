@@ -1,23 +1,50 @@
-/** The result of a check as lines for a terminal. What checked software said stands in them without control characters. Pure. */
+/** The result of a reality check as lines for a terminal, without colours: the caller adds them. */
+
+import { CHECK_REPORT_LIST_MAX, CHECK_REPORT_LOG_MAX_BYTES } from '../../limits.ts'
 import type { CheckResult, TestResult } from '../../protocol/reality-check.ts'
-import { cut } from '../expectation/told.ts'
+import { durationText, evidenceOf, fitEnd, fitLine, fitText, testsOf } from './outside-text.ts'
+import { factsOf, STATUS_WORDS, VERDICT_WORDS, verdictKey } from './words.ts'
 
-const SIGNS = { passed: '✓', failed: '✗', missing: '?' } as const
-const LOG_LINES = 20
-const LINE_MAX_CHARS = 300
-
-export function textOf({ verdict, failure_mode: mode, report }: CheckResult): string[] {
-  const { passed, failures, missing, log_tail: log, summary } = report
-  const lines = [...passed, ...failures, ...missing].flatMap(testLines)
-  const told =
-    verdict === null ? `no verdict (${mode})` : mode === null || mode === 'software' ? verdict : `${verdict} (${mode})`
-  lines.push(`${told}: ${cut(summary, LINE_MAX_CHARS)}`)
-  if (verdict === 'pass' || log.trim() === '') return lines
-  const last = log.trimEnd().split('\n').slice(-LOG_LINES)
-  return [...lines, 'The last that was printed:', ...last.map((line) => `  ${cut(line, LINE_MAX_CHARS)}`)]
+/** No line has a line break or a control character. The log is left out of a check that passed. */
+export function textOf(result: CheckResult): string[] {
+  const { report, error } = result
+  const log = result.verdict === 'pass' ? '' : fitEnd(report.log_tail, CHECK_REPORT_LOG_MAX_BYTES)
+  return [
+    `${VERDICT_WORDS[verdictKey(result)]}: ${fitLine(report.summary)}`,
+    ...(error === null ? [] : indented(fitText(error), '  ')),
+    ...factsOf(result).map(([name, value]) => `  ${name.padEnd(9)} ${value}`),
+    ...testsOf(result).flatMap(testLines),
+    ...listLines(
+      'Assumptions',
+      report.assumptions.slice(0, CHECK_REPORT_LIST_MAX).map((one) => fitLine(one)),
+    ),
+    ...listLines('Log', log === '' ? [] : log.split('\n')),
+  ].map((line) => line.replaceAll('\t', '  '))
 }
 
-function testLines({ test, status, reason }: TestResult): string[] {
-  const first = `${SIGNS[status]} ${cut(test, LINE_MAX_CHARS)}`
-  return reason === null ? [first] : [first, `    ${cut(reason, LINE_MAX_CHARS)}`]
+/**
+ * Between these lines GitHub Actions takes no line for a workflow command. The token has to be a random one of the caller; a line that
+ * holds it would end the fence, so it is taken out of the lines.
+ */
+export function fenced(lines: readonly string[], token: string): string[] {
+  const inside = lines.flatMap((line) => line.split(/[\r\n]+/)).map((line) => line.replaceAll(token, '…'))
+  return [`::stop-commands::${token}`, ...inside, `::${token}::`]
+}
+
+function testLines(test: TestResult): string[] {
+  const details = test.status === 'passed' ? [] : [fitText(test.reason ?? 'No reason was given'), ...evidenceOf(test)]
+  const files = test.status === 'passed' ? [] : test.screenshots.slice(0, CHECK_REPORT_LIST_MAX)
+  return [
+    `  ${STATUS_WORDS[test.status].padEnd(8)} ${fitLine(test.test)} [${fitLine(test.id)}] (${durationText(test.duration_ms)})`,
+    ...details.flatMap((one) => indented(one, '           ')),
+    ...files.map((one) => `           ${fitLine(one)}`),
+  ]
+}
+
+function listLines(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [`  ${title}`, ...lines.map((line) => `    ${line}`)]
+}
+
+function indented(text: string, by: string): string[] {
+  return text.split('\n').map((line) => `${by}${line}`)
 }

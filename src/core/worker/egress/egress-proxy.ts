@@ -3,20 +3,17 @@
  * the host (threats B8). It resolves names itself and connects to the address that it checked, so a second, different DNS
  * answer has no effect. {@link file://./egress.ts} opens it on the gateway of the worker's own network.
  */
-import { lookup } from 'node:dns/promises'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import * as limits from '../../limits.ts'
-import { isPublicAddress } from '../../primitives/network-addresses.ts'
-import { within } from '../../primitives/within.ts'
-import { isAllowed, parseEgressRule, parseTarget, type Target } from '../../protocol/egress.ts'
+import { parseTarget, type Target } from '../../protocol/egress.ts'
+import { Admission, type AdmissionOptions } from './admission.ts'
 import { type Denial, type DenialReason, EgressReports } from './egress-reports.ts'
-import { isOwnAddress } from './own-addresses.ts'
+import { RepeatedRefusals } from './repeated-refusals.ts'
+import { SharedLookups } from './shared-lookups.ts'
 
-export interface EgressOptions {
-  /** The rules of the manifest; text that is not a rule allows nothing. */
-  rules: readonly string[]
+export interface EgressOptions extends AdmissionOptions {
   /** The address and port to listen on; port 0 for any free one. */
   address: string
   port: number
@@ -25,8 +22,11 @@ export interface EgressOptions {
   onDenied: (denial: Denial) => void
   /** Resolves a name; the system's resolver by default. */
   resolve?: (host: string) => Promise<string[]>
-  /** Which addresses it may connect to; the public ones by default. */
-  mayReach?: (address: string) => boolean
+  /**
+   * What a refused CONNECT gets. sentence (the default): an answer that a person reads, until the client repeats it. close: the connection is
+   * closed; for programs that take an answer as a reason to try again at once.
+   */
+  answers?: 'sentence' | 'close'
   /** How long a connection may be idle. */
   idleMs?: number
   connectMs?: number
@@ -95,12 +95,15 @@ type Keep = <S extends Duplex>(socket: S) => S
 
 class Gate {
   readonly #options: EgressOptions
-  readonly #rules
+  readonly #admission: Admission
+  readonly #lookups: SharedLookups
+  readonly #refusals = new RepeatedRefusals()
   readonly #reports: EgressReports
 
   constructor(options: EgressOptions) {
     this.#options = options
-    this.#rules = options.rules.map(parseEgressRule).filter((rule) => rule !== undefined)
+    this.#admission = new Admission(options)
+    this.#lookups = new SharedLookups(options.resolve)
     this.#reports = new EgressReports(options.onDenied, options.reportMs)
   }
 
@@ -118,7 +121,11 @@ class Gate {
     const authority = message.url ?? ''
     const target = isWellFormed(message) ? parseTarget(authority) : undefined
     const reached = await this.#reach(target, authority, keep)
-    if (!('socket' in reached)) return refuse(socket, reached.status, reached.why)
+    if (!('socket' in reached)) {
+      const client = plainAddress(message.socket.remoteAddress ?? '')
+      this.#refuseTunnel(socket, reached, client, target === undefined ? authority : `${target.host}:${target.port}`)
+      return
+    }
     const upstream = reached.socket
     if (socket.destroyed) {
       upstream.destroy()
@@ -130,6 +137,13 @@ class Gate {
     if (head.length > 0) upstream.write(head)
     upstream.pipe(socket)
     socket.pipe(upstream)
+  }
+
+  /** With its sentence, or closed without one. Both are reported. */
+  #refuseTunnel(socket: Duplex, { status, why }: Refused, client: string, target: string): void {
+    const isAnswered = this.#options.answers !== 'close' && this.#refusals.mayAnswer(client, target)
+    if (isAnswered) refuse(socket, status, why)
+    else socket.destroy()
   }
 
   /** Sends one plain request, built again from its parsed parts; nothing else of the original is forwarded. */
@@ -182,13 +196,14 @@ class Gate {
       return { status: 400, why: 'Name a host and a port: CONNECT host:port, or GET http://host/path.' }
     }
     const { host, port } = target
-    if (!isAllowed(this.#rules, target)) {
+    const mayReach = this.#admission.addressesFor(target)
+    if (mayReach === undefined) {
       this.deny(host, port, 'not_allowed')
-      return { status: 403, why: `This resolver may not reach ${host}:${port}: no rule of its manifest names it.` }
+      return { status: 403, why: this.#admission.whyRefused(target) }
     }
-    const found = await this.#addressesOf(host)
+    const found = await this.#lookups.addressesOf(host)
     if (found.length === 0) return { status: 502, why: `Cannot resolve ${host}.` }
-    const open = found.filter((address) => this.#mayReach(address))
+    const open = found.filter(mayReach)
     if (open.length === 0) {
       this.deny(host, port, 'forbidden_address')
       return { status: 403, why: `${host} has an address that workers may not reach.` }
@@ -198,18 +213,6 @@ class Gate {
       if (socket !== undefined) return { socket, target }
     }
     return { status: 502, why: `Can't connect to ${host}:${port}.` }
-  }
-
-  async #addressesOf(host: string): Promise<string[]> {
-    try {
-      return (await within(limits.EGRESS_RESOLVE_LIMIT_MS, (this.#options.resolve ?? resolveHere)(host))) ?? []
-    } catch {
-      return []
-    }
-  }
-
-  #mayReach(address: string): boolean {
-    return this.#options.mayReach?.(address) ?? (isPublicAddress(address) && !isOwnAddress(address))
   }
 
   #connect(address: string, port: number, keep: Keep): Promise<Socket | undefined> {
@@ -271,11 +274,6 @@ function passedOn(message: IncomingMessage): Record<string, string[]> {
     if (values !== undefined && !OWN_HEADERS.includes(name) && !named.includes(name)) passed[name] = values
   }
   return passed
-}
-
-async function resolveHere(host: string): Promise<string[]> {
-  const found = await lookup(host, { all: true })
-  return found.map(({ address }) => address)
 }
 
 function refuse(socket: Duplex, status: number, why: string): void {

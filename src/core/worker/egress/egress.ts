@@ -11,7 +11,10 @@ import type { EgressOptions, EgressProxy } from './egress-proxy.ts'
 import { isInSubnet, type NetworkOwner, openGuardedNetwork, openNetwork } from './network.ts'
 import { openChoice, whyUnguarded } from './open-guard.ts'
 
-export interface EgressPlan extends NetworkOwner, Pick<EgressOptions, 'onDenied' | 'resolve' | 'mayReach'> {
+/** What the proxy is given as it is. */
+type ProxyOption = 'onDenied' | 'resolve' | 'mayReach' | 'publicHosts' | 'mirrors' | 'answers'
+
+export interface EgressPlan extends NetworkOwner, Pick<EgressOptions, ProxyOption> {
   network: Network
   /** The rules of an allowlist. */
   egress: readonly string[]
@@ -42,10 +45,13 @@ export async function openEgress(engine: Engine, plan: EgressPlan): Promise<Egre
   if (plan.network === 'none') return plainEgress('none', null)
   if (plan.network === 'open') return await openToAll(engine, plan)
   const { name, gateway, subnet, guarded } = await openNetwork(engine, plan)
-  const { egress: rules, onDenied, resolve, mayReach } = plan
+  const { egress: rules, onDenied, resolve, mayReach, publicHosts = false, mirrors = [], answers = 'sentence' } = plan
   const proxy = await openRetrying({
     rules,
     onDenied,
+    publicHosts,
+    mirrors,
+    answers,
     address: gateway,
     port: EGRESS_PROXY_PORT,
     // Every container of this machine can reach the address; only this worker's connections are accepted.

@@ -31,13 +31,24 @@ export interface NetworkOwner {
   instance: string
   /** The key of the home. */
   home: string
-  /** git: the network of a worker and its git server, beside an open network or none. */
+  /** git: the network of a worker and its git server, beside an open network or none. check: of the build of a reality check. */
   role?: NetworkRole
+  /** With the role check: the check. */
+  session?: string
 }
 
-export type NetworkRole = 'egress' | 'git'
+/** The names of networks and of their bridges, by role. A new one: also BRIDGE of {@link file://./open-guard.ts}. */
+const ROLES = {
+  egress: { name: 'egress', bridge: 'rs' },
+  git: { name: 'git-network', bridge: 'rg' },
+  check: { name: 'check-network', bridge: 'rc' },
+} as const
+
+export type NetworkRole = keyof typeof ROLES
+export const NETWORK_ROLES = Object.keys(ROLES) as NetworkRole[]
 
 const ROLE = 'egress'
+const SESSION = 'resolve.session'
 const MTU = 'com.docker.network.driver.mtu'
 const FIRST = '10.201'
 const BLOCK = 16
@@ -46,6 +57,8 @@ const BLOCKS = 65_536 / BLOCK
 /** The network of an instance with an allowlist; created where it is missing. Throws `container_refused`, `docker_unreachable`. */
 export async function openNetwork(engine: Engine, owner: NetworkOwner): Promise<InstanceNetwork> {
   const networks = await listNetworks(engine)
+  // An earlier check may have left programs in its network.
+  if (isOfEarlierSession(networks, owner)) await removeNetwork(engine, owner)
   const network = ownIn(networks, owner) ?? (await createNetwork(engine, owner, networks, { isInternal: true }))
   return { ...network, guarded: await openGuard(network.bridge, network.gateway) }
 }
@@ -129,7 +142,12 @@ async function createNetwork(
             'com.docker.network.bridge.name': bridgeOf(instance, role),
             ...(mtu === undefined ? {} : { [MTU]: mtu }),
           },
-          Labels: { 'resolve.home': owner.home, 'resolve.role': role ?? ROLE, 'resolve.instance': instance },
+          Labels: {
+            'resolve.home': owner.home,
+            'resolve.role': role ?? ROLE,
+            'resolve.instance': instance,
+            ...(owner.session === undefined ? {} : { [SESSION]: owner.session }),
+          },
           abortSignal,
         }),
       )
@@ -149,11 +167,23 @@ async function createNetwork(
   })
 }
 
-function ownIn(networks: readonly NetworkInspectInfo[], { instance, home, role = ROLE }: NetworkOwner) {
+function isOfEarlierSession(networks: readonly NetworkInspectInfo[], owner: NetworkOwner): boolean {
+  return (
+    owner.session !== undefined &&
+    ownIn(networks, owner) === undefined &&
+    ownIn(networks, { ...owner, session: undefined }) !== undefined
+  )
+}
+
+function ownIn(
+  networks: readonly NetworkInspectInfo[],
+  { instance, home, role = ROLE, session }: Omit<NetworkOwner, 'session'> & { session?: string | undefined },
+) {
   for (const { Name: name, Labels: labels, IPAM: ipam } of networks) {
     const { Subnet: subnet, Gateway: gateway } = ipam?.Config?.[0] ?? {}
     const isLabelled = labels?.['resolve.instance'] === instance && labels['resolve.role'] === role
-    const isOurs = isLabelled && name === nameOf(instance, role) && labels['resolve.home'] === home
+    const isOfSession = session === undefined || labels?.[SESSION] === session
+    const isOurs = isLabelled && isOfSession && name === nameOf(instance, role) && labels['resolve.home'] === home
     if (isOurs && subnet !== undefined && gateway !== undefined)
       return { name, bridge: bridgeOf(instance, role), subnet, gateway }
   }
@@ -200,10 +230,10 @@ export function isInSubnet(address: string, subnet: string): boolean {
 }
 
 function nameOf(instance: string, role: NetworkRole = ROLE): string {
-  return `resolve-${instance}-${role === ROLE ? role : 'git-network'}`
+  return `resolve-${instance}-${ROLES[role].name}`
 }
 
 /** The kernel limits interface names to 15 characters. */
 function bridgeOf(instance: string, role: NetworkRole = ROLE): string {
-  return `${role === ROLE ? 'rs' : 'rg'}${instance}`.slice(0, 15)
+  return `${ROLES[role].bridge}${instance}`.slice(0, 15)
 }

@@ -13,7 +13,7 @@ export type OpenChoice = (typeof CHOICES)[number]
 /** Addresses at which cloud machines get their metadata and credentials: link-local ones, and those of Alibaba, Azure and Oracle. */
 const METADATA = ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32']
 /** The bridge of an instance, in a rule or in the name of a chain. */
-const BRIDGE = /(?:-i |RESOLVE-)(r[sg][0-9a-f]{12})\b/g
+const BRIDGE = /(?:-i |RESOLVE-)(r[sgc][0-9a-f]{12})\b/g
 
 /** RESOLVE_OPEN_NETWORK; a word that it does not know means the strictest choice. */
 export function openChoice(env: NodeJS.ProcessEnv = process.env): OpenChoice {

@@ -6,9 +6,16 @@ import { isTerminal, type Status } from '../../../core/protocol/status.ts'
 import type { StoryStop } from '../../../core/view/story.ts'
 import { cancel, pause, resume, stop } from '../../api/calls.ts'
 import { sentenceOf } from '../../api/problem.ts'
+import { OFFLINE_WHY, useReachable } from '../../api/reach.ts'
 import { useMayAct } from '../../parts/use-session.ts'
 import { type Action, type Offer, offersOf } from './actions.ts'
 import { StopProgress } from './stop-progress.tsx'
+
+/** What tells Stop and Cancel apart before either is pressed. */
+const HINTS: Readonly<Partial<Record<Action, string>>> = {
+  stop: 'Asks the resolver to end; it gets time to clean up',
+  cancel: 'Ends it permanently, without asking for a reason',
+}
 
 const LABELS: Readonly<Record<Action, string>> = { pause: 'Pause', resume: 'Resume', stop: 'Stop', cancel: 'Cancel' }
 
@@ -30,7 +37,10 @@ interface ActionBarProps {
 
 export function ActionBar({ id, status, supportsResume, stop: before }: ActionBarProps) {
   const mayAct = useMayAct()
-  const offers = offersOf(status, supportsResume, mayAct)
+  const isOnline = useReachable()
+  const offers = offersOf(status, supportsResume, mayAct).map((offer) =>
+    isOnline ? offer : { ...offer, why: OFFLINE_WHY },
+  )
   const [asked, setAsked] = useState<StoryStop | undefined>(before)
   const stopping = isTerminal(status) || status === 'paused' ? undefined : asked
   const [confirming, setConfirming] = useState<'stop' | 'cancel' | null>(null)
@@ -88,7 +98,7 @@ function ActionButton({ offer: { action, why }, onPress }: { offer: Offer; onPre
   const className = `button${action === 'cancel' ? ' button-danger' : ''}`
   if (why === null) {
     return (
-      <button type="button" className={className} onClick={onPress}>
+      <button type="button" className={className} title={HINTS[action]} onClick={onPress}>
         {LABELS[action]}
       </button>
     )
@@ -119,7 +129,7 @@ interface ConfirmProps {
 const QUESTIONS = {
   stop: {
     title: 'Stop this instance?',
-    text: 'The resolver is asked to end and gets time to clean up. Its results so far are kept.',
+    text: 'The resolver is asked to end, and gets time to clean up and to report. You can give it a reason. Its results so far are kept.',
     yes: 'Stop it',
     no: 'Leave it running',
   },

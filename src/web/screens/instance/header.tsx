@@ -1,11 +1,8 @@
-/** The header of an instance: status, phase, progress, duration, connection, and actions. */
+/** The compact header of an instance: status, phase, progress, duration, connection, and actions. */
 
 import { type FormEvent, useState } from 'react'
 import { Link } from 'wouter'
-import type { Payload } from '../../../core/protocol/form.ts'
 import { isTerminal } from '../../../core/protocol/status.ts'
-import { errorText } from '../../../core/view/error-text.ts'
-import { isLost } from '../../../core/view/lost-worker.ts'
 import { spendingText } from '../../../core/view/spending.ts'
 import type { Story } from '../../../core/view/story.ts'
 import { durationText } from '../../../core/view/time-words.ts'
@@ -24,17 +21,15 @@ interface HeaderProps {
   id: string
   story: Story
   connection: Connection
-  input: Payload
 }
 
 export function InstanceHeader({ id, story, connection }: HeaderProps) {
-  const { creation, status, phase, progress, setup, output, error } = story
+  const { creation, status, phase, progress, setup } = story
   const { resolver } = creation
   const hasEnded = isTerminal(status)
-  const last = story.history.at(-1)
   const spent = spendingText(story)
   return (
-    <header className="instance-head">
+    <div className="instance-head">
       <div className="instance-line">
         <StatusMark status={status} queue={story.queue} />
         {phase !== null && (
@@ -42,6 +37,8 @@ export function InstanceHeader({ id, story, connection }: HeaderProps) {
             <span className="quiet">phase</span> {phase}
           </span>
         )}
+        {!hasEnded && progress !== null && <Progress progress={progress} />}
+        {!hasEnded && setup?.state === 'running' && <Cloning setup={setup} />}
         <span className="elapsed">
           <span className="quiet">{hasEnded ? 'took' : 'for'}</span> <Elapsed story={story} />
         </span>
@@ -55,23 +52,6 @@ export function InstanceHeader({ id, story, connection }: HeaderProps) {
         )}
         <ConnectionChip connection={connection} />
       </div>
-      {!hasEnded && progress !== null && <Progress progress={progress} />}
-      {!hasEnded && setup?.state === 'running' && <Cloning setup={setup} />}
-      {output !== null && hasEnded && <p className="output">{output}</p>}
-      {error !== null && (
-        <p className="notice notice-trouble" data-error={error.code}>
-          <strong>{error.code}</strong> {errorText(error)}
-        </p>
-      )}
-      {isLost({ status, reason: last?.reason }) && (
-        <p className="notice">Its worker was lost. Its checkpoint is saved: it continues when it is resumed.</p>
-      )}
-      {status === 'cancelled' && typeof last?.reason === 'string' && (
-        <p className="quiet">
-          Reason: {last.reason}
-          {last.forced === true ? '; its worker was killed' : ''}
-        </p>
-      )}
       <div className="instance-acts">
         <ActionBar
           id={id}
@@ -86,7 +66,7 @@ export function InstanceHeader({ id, story, connection }: HeaderProps) {
         )}
         <CopyButton text={id}>Copy id</CopyButton>
       </div>
-    </header>
+    </div>
   )
 }
 

@@ -1,4 +1,4 @@
-/** The screen of one instance: header, input requests, and tabs. */
+/** The screen of one instance: a compact header, its tabs, and beside them the open input requests. */
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
@@ -12,7 +12,7 @@ import { Loading, Trouble } from '../../parts/notice.tsx'
 import { Screen } from '../../parts/screen.tsx'
 import { InstanceHeader, InstanceName } from './header.tsx'
 import { InputRequests } from './input-requests.tsx'
-import { StatusHistory } from './timeline/history.tsx'
+import { OverviewTab } from './overview/overview.tsx'
 import { TimelineTab } from './timeline/timeline.tsx'
 
 /** A tab that is there only where the instance has what it shows. */
@@ -20,7 +20,10 @@ type Need = 'viewport' | 'repos' | 'sessions'
 
 /** Tabs that are used less often are loaded when they are opened. */
 const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProps>; needs?: Need }>> = {
-  timeline: { label: 'Timeline', body: TimelineTab },
+  overview: { label: 'Overview', body: OverviewTab },
+  waterfall: { label: 'Waterfall', body: lazy(() => import('./waterfall/waterfall.tsx')) },
+  timeline: { label: 'Events', body: TimelineTab },
+  log: { label: 'Logs', body: lazy(() => import('./log/log.tsx')) },
   changes: { label: 'Changes', body: lazy(() => import('./changes/changes.tsx')), needs: 'repos' },
   sessions: { label: 'Sessions', body: lazy(() => import('./sessions/sessions.tsx')), needs: 'sessions' },
   graph: { label: 'Graph', body: lazy(() => import('./graph/graph.tsx')) },
@@ -28,7 +31,6 @@ const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProp
   data: { label: 'Data', body: lazy(() => import('./data/data.tsx')) },
   messages: { label: 'Messages', body: lazy(() => import('./messages.tsx')) },
   view: { label: 'View', body: lazy(() => import('./view.tsx')), needs: 'viewport' },
-  log: { label: 'Log', body: lazy(() => import('./log.tsx')) },
   raw: { label: 'Raw', body: lazy(() => import('./raw.tsx')) },
 }
 
@@ -64,21 +66,22 @@ export default function InstanceScreen({ id, tab }: { id: string; tab: string })
       title={name ?? id}
       place={place}
       heading={<InstanceName id={id} name={name} onRenamed={() => void record.refetch()} />}
+      beside={<InstanceHeader id={id} story={story} connection={live.connection} />}
     >
-      <InstanceHeader id={id} story={story} connection={live.connection} input={story.creation.input} />
       {problem !== null && <Trouble error={problem} />}
-      <StatusHistory story={story} />
-      <InputRequests id={id} story={story} />
-      <InstanceTabs
-        id={id}
-        tab={tab}
-        live={live}
-        has={{
-          viewport: story.creation.resolver.manifest.viewport_path !== undefined,
-          repos: (story.repos?.length ?? 0) > 0,
-          sessions: (story.sessions?.length ?? 0) > 0,
-        }}
-      />
+      <div className="instance-body">
+        <InstanceTabs
+          id={id}
+          tab={tab}
+          live={live}
+          has={{
+            viewport: story.creation.resolver.manifest.viewport_path !== undefined,
+            repos: (story.repos?.length ?? 0) > 0,
+            sessions: (story.sessions?.length ?? 0) > 0,
+          }}
+        />
+        <InputRequests id={id} story={story} />
+      </div>
     </Screen>
   )
 }
@@ -93,7 +96,7 @@ function InstanceTabs({ id, tab, live, has }: InstanceTabsProps) {
   const shown = Object.entries(TABS).filter(
     ([name, { needs }]) => needs === undefined || has[needs] || (needs === 'sessions' && name === tab),
   )
-  const here = shown.some(([name]) => name === tab) ? tab : 'timeline'
+  const here = shown.some(([name]) => name === tab) ? tab : 'overview'
   return (
     <Tabs.Root
       value={here}

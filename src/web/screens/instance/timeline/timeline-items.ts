@@ -14,6 +14,9 @@ export type TimelineItem =
       line: string
       isKnown: boolean
       isFailure: boolean
+      /** How many earlier events like it are folded into it, and the number of the first. */
+      folded: number
+      firstSeq: number
     }
 
 export interface TimelineFilter {
@@ -62,11 +65,42 @@ export class TimelineItems {
     const isMeant = () => `${event.event_type} ${line} ${JSON.stringify(event.data)}`.toLowerCase().includes(text)
     if (text !== '' && !isMeant()) return
     if (this.#span !== undefined) this.#span.count += 1
-    this.#all.push({
-      ...{ kind: 'event', key: String(seq), seq, event },
-      ...{ line: line.slice(0, LINE_MAX), isKnown: known !== null, isFailure: isFailure(event) },
-    })
+    const words = { line: line.slice(0, LINE_MAX), isKnown: known !== null, isFailure: isFailure(event) }
+    const last = this.#all.at(-1)
+    // A search shows each match alone.
+    if (text === '' && last?.kind === 'event' && isRepeated(last.event, event)) {
+      Object.assign(last, { ...words, seq, event, folded: last.folded + 1 })
+      return
+    }
+    this.#all.push({ ...{ kind: 'event', key: String(seq), seq, event }, ...words, folded: 0, firstSeq: seq })
   }
+}
+
+/** Whether an event says the same as the one before it, later: a heartbeat, or progress of the same step. */
+export function isRepeated(before: NumberedEvent['event'], after: NumberedEvent['event']): boolean {
+  if (before.event_type !== after.event_type) return false
+  const same = (...keys: string[]) => keys.every((key) => before.data[key] === after.data[key])
+  switch (after.event_type) {
+    case 'resolver:health':
+      return true
+    case 'resolver:progress':
+      return same('milestone', 'label')
+    case 'platform.setup.progress':
+      return same('step', 'description', 'exit_code') && after.data['exit_code'] === undefined
+    default:
+      return false
+  }
+}
+
+/** The time since the run began: `+0:04.2`, `+12:30`, `+2:10:05`. */
+export function sinceText(at: string, start: string): string {
+  const ms = Date.parse(at) - Date.parse(start)
+  if (!Number.isFinite(ms)) return ''
+  const seconds = Math.max(0, ms) / 1_000
+  const two = (number: number) => String(Math.floor(number)).padStart(2, '0')
+  if (seconds < 60) return `+0:${two(seconds)}.${Math.floor((seconds * 10) % 10)}`
+  if (seconds < 3_600) return `+${Math.floor(seconds / 60)}:${two(seconds % 60)}`
+  return `+${Math.floor(seconds / 3_600)}:${two((seconds / 60) % 60)}:${two(seconds % 60)}`
 }
 
 /** Whether the event reports a failure; "Jump to failure" goes to the first one. */
