@@ -118,7 +118,7 @@ function localAddress(path: string, hosts: GitHosts): RepoAddress {
   const real = realPath(path)
   const isBelow = (root: string) => {
     const way = relative(realPath(root) ?? '/nowhere', real ?? '/')
-    return way !== '' && !way.startsWith('..') && !isAbsolute(way)
+    return !way.startsWith('..') && !isAbsolute(way)
   }
   refuseWhere([
     [
@@ -148,7 +148,7 @@ function isNamedBelow(root: string, path: string): boolean {
 
 function isInside(root: string, place: string): boolean {
   const way = relative(root, place)
-  return way !== '' && way !== '..' && !way.startsWith('../') && !isAbsolute(way)
+  return way !== '..' && !way.startsWith('../') && !isAbsolute(way)
 }
 
 function checked(url: string, host: string, path: string, hosts: GitHosts): RepoAddress {
