@@ -365,6 +365,7 @@ export const CHECK_HOLDER_MEMORY_BYTES = 16 * MIB
 export const CHECKS_PER_INSTANCE_MAX = 1 // at once
 export const CHECK_WAIT_MS = 20_000 // how long a call for a result or for events may wait
 export const CHECK_LOOK_MS = 200
+export const CHECK_DENIALS_TOLD = 5 // hosts that a sentence names
 
 /** Sandboxes (threats B11). */
 export const SANDBOXES_MAX = 4

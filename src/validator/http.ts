@@ -9,7 +9,7 @@ import {
   VALIDATOR_REDIRECTS_MAX,
 } from '../core/limits.ts'
 import { beginningOf } from '../core/primitives/beginning-of.ts'
-import type { Observation } from '../core/protocol/reality-check.ts'
+import type { Observation } from '../core/protocol/check/reality-check.ts'
 import {
   checkedPath,
   type Fields,

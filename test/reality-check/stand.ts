@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { CheckResult } from '../../src/core/protocol/reality-check.ts'
+import type { CheckResult } from '../../src/core/protocol/check/reality-check.ts'
 import { testImage } from '../support/docker.ts'
 import { temporaryHome } from '../support/instances.ts'
 
@@ -42,7 +42,7 @@ export function checkStand(): CheckStand {
   return {
     home,
     run: async (files, criteria, ...flags) => {
-      const path = join(mkdtempSync(join(tmpdir(), 'resolve-criteria-')), 'criteria.json')
+      const path = join(mkdtempSync(join(tmpdir(), 'resolve-criteria-')), typeof criteria === 'string' ? 'criteria.md' : 'criteria.json')
       writeFileSync(path, typeof criteria === 'string' ? criteria : JSON.stringify(criteria))
       return await ended(home, image, [
         'check',

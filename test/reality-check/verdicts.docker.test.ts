@@ -20,7 +20,7 @@ http.createServer((request, response) => {
 const onPort = (host: string) => ({ 'server.js': SERVER.replace('HOST', host) })
 const NOTES = {
   ...onPort('process.env.PORT'),
-  'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }),
+  Procfile: 'web: node server.js\n',
 }
 const HOME_PAGE = { path: '/', expected_status: 200, expected_body_contains: 'Notes' }
 

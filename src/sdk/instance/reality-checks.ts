@@ -1,7 +1,7 @@
 /** Reality checks as a resolver asks for them: a request to the host, its events and its result (spec, Reality check; docs/reality-check.md). */
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError, received } from '../../core/errors.ts'
-import type { CheckResult } from '../../core/protocol/reality-check.ts'
+import type { CheckResult } from '../../core/protocol/check/reality-check.ts'
 import type { Peer } from '../../core/rpc/peer.ts'
 
 export interface RealityCheckRequest {

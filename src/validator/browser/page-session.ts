@@ -17,7 +17,7 @@ import {
 } from '../../core/limits.ts'
 import { beginningOf } from '../../core/primitives/beginning-of.ts'
 import { within } from '../../core/primitives/within.ts'
-import type { Observation } from '../../core/protocol/reality-check.ts'
+import type { Observation } from '../../core/protocol/check/reality-check.ts'
 
 type BrowserObservation = Extract<Observation, { kind: 'browser' }>
 

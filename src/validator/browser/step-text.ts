@@ -1,5 +1,5 @@
 /** A step of a browser test as a sentence, and its parameters read from the call. */
-import type { BrowserStep, BrowserTarget } from '../../core/protocol/reality-check.ts'
+import type { BrowserStep, BrowserTarget } from '../../core/protocol/check/reality-check.ts'
 import { type Fields, fieldsOf, refuse, textOf } from '../shared/params.ts'
 
 const VERBS = ['goto', 'click', 'check', 'uncheck', 'fill', 'select', 'press', 'wait', 'expect', 'expect_page']

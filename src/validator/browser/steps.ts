@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Locator, Page } from 'playwright-core'
 import { VALIDATOR_LOAD_MS, VALIDATOR_POLL_MS } from '../../core/limits.ts'
-import type { BrowserStep, BrowserTarget } from '../../core/protocol/reality-check.ts'
+import type { BrowserStep, BrowserTarget } from '../../core/protocol/check/reality-check.ts'
 import { checkedPath, refuse } from '../shared/params.ts'
 
 type Role = Parameters<Page['getByRole']>[0]

@@ -1,5 +1,5 @@
 /** Source trees of the tests of the plan: an object of paths and texts, or a directory. */
-import type { CheckEnvironment } from '../../../src/core/protocol/reality-check.ts'
+import type { CheckEnvironment } from '../../../src/core/protocol/check/reality-check.ts'
 import { detectPlan } from '../../../src/core/reality-check/plan/plan.ts'
 import type { SourceTree } from '../../../src/core/reality-check/plan/source-tree.ts'
 

@@ -1,5 +1,5 @@
 /** Results of reality checks for the tests of the reports: calm ones, and one in which every text is hostile. */
-import type { CheckResult, TestResult } from '../../../src/core/protocol/reality-check.ts'
+import type { CheckResult, TestResult } from '../../../src/core/protocol/check/reality-check.ts'
 
 export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

@@ -1,7 +1,7 @@
 /** The reports of a reality check as lines, as Markdown and as JSON: hostile text stays text, and sizes have limits. */
 import { Ajv } from 'ajv'
 import { expect, test } from 'vitest'
-import { checkResult } from '../../../src/core/protocol/reality-check.ts'
+import { checkResult } from '../../../src/core/protocol/check/reality-check.ts'
 import { markdownOf } from '../../../src/core/reality-check/report/markdown.ts'
 import { fenced, textOf } from '../../../src/core/reality-check/report/text.ts'
 import { checkOf, HOSTILE, hostileCheck, testResult, withoutVerdict } from './results.ts'

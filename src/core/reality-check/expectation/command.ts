@@ -1,6 +1,6 @@
 /** Compares how a command ended with what its step expects. Pure but for the bounded matcher. */
 import { boundedMatcher } from '../../form-check/matcher.ts'
-import type { CommandStep, Observation } from '../../protocol/reality-check.ts'
+import type { CommandStep, Observation } from '../../protocol/check/reality-check.ts'
 import { shown } from './told.ts'
 
 export type CommandObservation = Extract<Observation, { kind: 'command' }>

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { boundedMatcher } from '../../form-check/matcher.ts'
 import { JSON_MAX_DEPTH } from '../../limits.ts'
 import { isWithinDepth } from '../../primitives/json-depth.ts'
-import type { HttpStep, JsonExpectation, Observation } from '../../protocol/reality-check.ts'
+import type { HttpStep, JsonExpectation, Observation } from '../../protocol/check/reality-check.ts'
 import { valuesAt } from './json-path.ts'
 import { cut, shown } from './told.ts'
 

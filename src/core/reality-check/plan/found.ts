@@ -1,5 +1,5 @@
 /** What an ecosystem's detection gives to the plan, and how it says that the request has to give more. */
-import type { CheckPlan, SoftwareType } from '../../protocol/reality-check.ts'
+import type { CheckPlan, SoftwareType } from '../../protocol/check/reality-check.ts'
 
 /** A tool that the room must have, with a range of versions: `>=22`, or `*`. */
 export interface ToolNeed {

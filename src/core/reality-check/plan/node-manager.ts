@@ -1,7 +1,7 @@
 /** Which package manager a Node project uses, and how it fetches without scripts and installs without a network. */
 import { CHECK_WORKSPACES_MAX } from '../../limits.ts'
 import { quoteWord } from '../../primitives/quote-word.ts'
-import type { CheckPlan } from '../../protocol/reality-check.ts'
+import type { CheckPlan } from '../../protocol/check/reality-check.ts'
 import type { ToolNeed } from './found.ts'
 import { type TreeReader, table, text, texts } from './tree-reader.ts'
 

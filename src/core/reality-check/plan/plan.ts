@@ -1,6 +1,6 @@
 /** Finds out how software is built and started (docs/reality-check.md, How it finds out what to run). A check calls it with a fresh clone. */
 import { quoteWord } from '../../primitives/quote-word.ts'
-import type { CheckEnvironment, CheckPlan, SoftwareType } from '../../protocol/reality-check.ts'
+import type { CheckEnvironment, CheckPlan, SoftwareType } from '../../protocol/check/reality-check.ts'
 import { detectDockerfile, exposedPort } from './dockerfile.ts'
 import { type Found, nothingFound, PlanFault, type ToolNeed } from './found.ts'
 import { detectGo } from './go.ts'

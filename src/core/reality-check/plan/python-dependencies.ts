@@ -1,7 +1,7 @@
 /** What Python software depends on, as requirements of pip, whichever tool wrote it down; a lock of another tool becomes constraints. */
 import { CHECK_CONSTRAINTS_MAX, CHECK_LOCK_MAX_BYTES } from '../../limits.ts'
 import { quoteWord } from '../../primitives/quote-word.ts'
-import type { CheckPlan } from '../../protocol/reality-check.ts'
+import type { CheckPlan } from '../../protocol/check/reality-check.ts'
 import { type TreeReader, table, text, texts } from './tree-reader.ts'
 
 export interface PythonDependencies {

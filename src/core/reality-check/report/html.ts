@@ -6,7 +6,7 @@ import {
   CHECK_REPORT_LIST_MAX,
   CHECK_REPORT_LOG_MAX_BYTES,
 } from '../../limits.ts'
-import type { CheckResult, TestResult } from '../../protocol/reality-check.ts'
+import type { CheckResult, TestResult } from '../../protocol/check/reality-check.ts'
 import { STYLE } from './html-style.ts'
 import { durationText, evidenceOf, fitEnd, fitLine, fitText, testsOf, withinBytes } from './outside-text.ts'
 import { durationsOf, factsOf, planFactsOf, STATUS_WORDS, VERDICT_WORDS, verdictKey } from './words.ts'

@@ -1,7 +1,7 @@
 /** The result of a reality check as JUnit XML, for CI servers. Called by the command line and when a check writes its files. */
 
 import { CHECK_REPORT_LOG_MAX_BYTES } from '../../limits.ts'
-import type { CheckResult, TestResult } from '../../protocol/reality-check.ts'
+import type { CheckResult, TestResult } from '../../protocol/check/reality-check.ts'
 import { evidenceOf, fitEnd, fitLine, fitText } from './outside-text.ts'
 import { VERDICT_WORDS, verdictKey } from './words.ts'
 

@@ -1,7 +1,7 @@
 /** The result of a reality check as Markdown, for the step summary of GitHub Actions. Text from outside is neither Markdown nor HTML. */
 
 import { CHECK_REPORT_LIST_MAX, CHECK_REPORT_LOG_MAX_BYTES, CHECK_REPORT_MARKDOWN_MAX_BYTES } from '../../limits.ts'
-import type { CheckResult, TestResult } from '../../protocol/reality-check.ts'
+import type { CheckResult, TestResult } from '../../protocol/check/reality-check.ts'
 import { durationText, evidenceOf, fitEnd, fitLine, fitText, testsOf, withinBytes } from './outside-text.ts'
 import { durationsOf, factsOf, planFactsOf, STATUS_WORDS, VERDICT_WORDS, type VerdictKey, verdictKey } from './words.ts'
 

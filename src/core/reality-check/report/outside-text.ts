@@ -1,7 +1,7 @@
 /** Text from outside, made fit for a report: without control characters, within a limit. Called by every form of the report. */
 
 import { CHECK_REPORT_ENTRIES_MAX, CHECK_REPORT_ENTRY_MAX_BYTES } from '../../limits.ts'
-import type { CheckResult, TestResult } from '../../protocol/reality-check.ts'
+import type { CheckResult, TestResult } from '../../protocol/check/reality-check.ts'
 
 /** Control characters, what XML forbids, and marks that turn the direction of writing. Tabs and line feeds stay. */
 const UNFIT =

@@ -1,7 +1,7 @@
 /** The result of a reality check as lines for a terminal, without colours: the caller adds them. */
 
 import { CHECK_REPORT_LIST_MAX, CHECK_REPORT_LOG_MAX_BYTES } from '../../limits.ts'
-import type { CheckResult, TestResult } from '../../protocol/reality-check.ts'
+import type { CheckResult, TestResult } from '../../protocol/check/reality-check.ts'
 import { durationText, evidenceOf, fitEnd, fitLine, fitText, testsOf } from './outside-text.ts'
 import { factsOf, STATUS_WORDS, VERDICT_WORDS, verdictKey } from './words.ts'
 

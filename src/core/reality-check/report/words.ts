@@ -1,7 +1,7 @@
 /** The words of every form of the report: verdicts, statuses, the facts of a check. */
 
 import { CHECK_REPORT_LIST_MAX } from '../../limits.ts'
-import type { CheckResult, TestStatus } from '../../protocol/reality-check.ts'
+import type { CheckResult, TestStatus } from '../../protocol/check/reality-check.ts'
 import { fitLine } from './outside-text.ts'
 
 export const STATUS_WORDS: Readonly<Record<TestStatus, string>> = {

@@ -2,7 +2,7 @@
 import { fail, ResolveError } from '../../errors.ts'
 import { CHECK_BODY_MAX_BYTES, GIB } from '../../limits.ts'
 import { isObject } from '../../primitives/is-object.ts'
-import type { BrowserStep, HttpStep, Observation } from '../../protocol/reality-check.ts'
+import type { BrowserStep, HttpStep, Observation } from '../../protocol/check/reality-check.ts'
 import { Peer } from '../../rpc/peer.ts'
 import { startContainerHelper } from '../../worker/docker/container-helper.ts'
 import type { Engine } from '../../worker/engine/engine.ts'

@@ -1,6 +1,6 @@
 /** What ends a check before its tests are over: thrown by its stages, caught by run-check.ts. */
 import { ResolveError } from '../../errors.ts'
-import type { Stage } from '../../protocol/reality-check.ts'
+import type { Stage } from '../../protocol/check/reality-check.ts'
 import type { Ending } from '../verdict/verdict.ts'
 
 type Mode = Ending['mode']

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeWholeSync } from '../../files/write-whole.ts'
-import type { CheckResult, Observation } from '../../protocol/reality-check.ts'
+import type { CheckResult, Observation } from '../../protocol/check/reality-check.ts'
 
 const REQUEST = 'request.json'
 const RESULT = 'result.json'

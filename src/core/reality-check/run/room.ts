@@ -2,7 +2,7 @@
 import { dirname } from 'node:path'
 import { fail } from '../../errors.ts'
 import { installedFile } from '../../files/installation.ts'
-import type { CheckEnvironment, CheckPlan } from '../../protocol/reality-check.ts'
+import type { CheckEnvironment, CheckPlan } from '../../protocol/check/reality-check.ts'
 import { SDK } from '../../worker/engine/container-places.ts'
 import type { Engine } from '../../worker/engine/engine.ts'
 import {

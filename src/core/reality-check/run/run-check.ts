@@ -4,7 +4,7 @@
  */
 import { CHECK_LOG_TAIL_CHARS } from '../../limits.ts'
 import type { PlatformEvent } from '../../protocol/event.ts'
-import type { CheckPlan, CheckReport, CheckResult, CheckWish, TestResult } from '../../protocol/reality-check.ts'
+import type { CheckPlan, CheckReport, CheckResult, CheckWish, TestResult } from '../../protocol/check/reality-check.ts'
 import type { Engine } from '../../worker/engine/engine.ts'
 import { NO_NETWORK, type SandboxNetwork } from '../../worker/sandbox-network.ts'
 import { detectPlan } from '../plan/plan.ts'
@@ -39,6 +39,8 @@ export interface CheckParts {
   tell: (type: PlatformEvent, data: Record<string, unknown>) => Promise<void>
   redact: (text: string) => string
 }
+
+type FoundPlan = Exclude<Awaited<ReturnType<typeof detectPlan>>, { fault: string }>
 
 interface Progress {
   stage: CheckReport['stage']
@@ -103,7 +105,8 @@ async function carryOut(wish: CheckWish, parts: CheckParts, progress: Progress, 
   progress.commit = commit
 
   progress.stage = 'plan'
-  const plan = await step('plan', () => planOf(wish, files))
+  const found = await step('plan', () => planOf(wish, files))
+  const { plan } = found
   progress.plan = plan
   files.write('plan.json', JSON.stringify(plan, null, 2))
   const image = environment.image ?? parts.image
@@ -116,7 +119,7 @@ async function carryOut(wish: CheckWish, parts: CheckParts, progress: Progress, 
   const logs: string[] = []
   let built: string
   try {
-    built = await buildSoftware(files.sources, plan, {
+    built = await buildSoftware(files.sources, found, {
       ...{ engine, owner, image, network: net.network, denied: net.denied, step, signal },
       onLog: (stage, text) => {
         logs.push(text)
@@ -164,12 +167,12 @@ async function carryOut(wish: CheckWish, parts: CheckParts, progress: Progress, 
   }
 }
 
-async function planOf({ environment }: CheckWish, files: CheckFiles): Promise<CheckPlan> {
+async function planOf({ environment }: CheckWish, files: CheckFiles): Promise<FoundPlan> {
   const tree = openSourceTree(files.sources)
   try {
     const found = await detectPlan(tree, environment)
     if ('fault' in found) throw new CheckEnd('plan', 'config', found.fault)
-    return found.plan
+    return found
   } finally {
     tree.close()
   }

@@ -1,6 +1,6 @@
 /** Carries out the tests of a check one after the other, and says of each what became of it (docs/reality-check.md, Tests). */
 import { CHECK_EVIDENCE_MAX_CHARS, CHECK_TEST_LIMIT_MS } from '../../limits.ts'
-import type { AcceptanceTest, CommandStep, Observation, Step, TestResult } from '../../protocol/reality-check.ts'
+import type { AcceptanceTest, CommandStep, Observation, Step, TestResult } from '../../protocol/check/reality-check.ts'
 import { type CommandOutcome, runInSandbox } from '../../worker/sandbox/sandbox-exec.ts'
 import { commandFaults } from '../expectation/command.ts'
 import { captured, httpFaults } from '../expectation/http.ts'

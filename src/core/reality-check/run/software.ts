@@ -1,7 +1,7 @@
 /** The software in its room: started, awaited until it answers, restarted, and looked at while the tests run. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CHECK_LOG_TAIL_CHARS } from '../../limits.ts'
-import type { CheckEnvironment, CheckPlan } from '../../protocol/reality-check.ts'
+import type { CheckEnvironment, CheckPlan } from '../../protocol/check/reality-check.ts'
 import type { Engine } from '../../worker/engine/engine.ts'
 import { runInSandbox } from '../../worker/sandbox/sandbox-exec.ts'
 import { COMMAND_USER } from '../room/containers.ts'

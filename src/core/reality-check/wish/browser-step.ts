@@ -1,6 +1,6 @@
 /** Reads a step of a browser test: a verb with its target (docs/reality-check.md, Browser steps). Pure. */
 import { isObject } from '../../primitives/is-object.ts'
-import type { BrowserStep, BrowserTarget } from '../../protocol/reality-check.ts'
+import type { BrowserStep, BrowserTarget } from '../../protocol/check/reality-check.ts'
 import { type Fields, WishFault } from './fault.ts'
 import { readPath } from './http-step.ts'
 import { readChoice, readNumber, readObject, readOptionalText, readText } from './read.ts'

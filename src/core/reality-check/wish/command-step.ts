@@ -1,5 +1,5 @@
 /** Reads a command of the tests and what is expected of its end (docs/reality-check.md, Command steps). Pure. */
-import type { CommandStep } from '../../protocol/reality-check.ts'
+import type { CommandStep } from '../../protocol/check/reality-check.ts'
 import { WishFault } from './fault.ts'
 import { readPattern, readSeconds } from './http-step.ts'
 import { readList, readNumber, readObject, readOptionalText, readText, readTexts } from './read.ts'

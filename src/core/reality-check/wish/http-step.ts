@@ -2,7 +2,7 @@
 import { patternFault } from '../../forms/pattern.ts'
 import { CHECK_STEP_LONGEST_MS } from '../../limits.ts'
 import { isObject } from '../../primitives/is-object.ts'
-import type { HttpStep, JsonExpectation } from '../../protocol/reality-check.ts'
+import type { HttpStep, JsonExpectation } from '../../protocol/check/reality-check.ts'
 import { parseJsonPath } from '../expectation/json-path.ts'
 import { type Fields, WishFault } from './fault.ts'
 import {

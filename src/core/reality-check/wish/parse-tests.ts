@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { CHECK_STEPS_MAX, CHECK_TESTS_MAX } from '../../limits.ts'
 import { isObject } from '../../primitives/is-object.ts'
-import type { AcceptanceTest, Step } from '../../protocol/reality-check.ts'
+import type { AcceptanceTest, Step } from '../../protocol/check/reality-check.ts'
 import { BROWSER_VERBS, readBrowserStep } from './browser-step.ts'
 import { readCommandStep } from './command-step.ts'
 import { type Fields, WishFault } from './fault.ts'

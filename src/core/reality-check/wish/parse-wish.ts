@@ -2,7 +2,7 @@
 import { fail } from '../../errors.ts'
 import * as limits from '../../limits.ts'
 import { isObject } from '../../primitives/is-object.ts'
-import type { CheckEnvironment, CheckWish, Criteria } from '../../protocol/reality-check.ts'
+import type { CheckEnvironment, CheckWish, Criteria } from '../../protocol/check/reality-check.ts'
 import { type Fields, WishFault } from './fault.ts'
 import { readPath } from './http-step.ts'
 import { readChecks, readTests, withIds } from './parse-tests.ts'

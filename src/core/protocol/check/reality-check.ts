@@ -16,7 +16,7 @@ import {
   oneOf,
   type Static,
   text,
-} from '../schema/schema.ts'
+} from '../../schema/schema.ts'
 
 const verdict = nullable(oneOf(['pass', 'fail', 'partial']))
 const mode = oneOf(['software', 'infrastructure', 'config', 'timeout', 'cancelled'])
