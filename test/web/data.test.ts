@@ -276,7 +276,7 @@ describePage('the data tab', () => {
     const { context } = await openContext()
     const page = await signedIn(context, server, token)
     expect((await page.goto(`${server.url}/nothing/here`))?.status()).toBe(404)
-    await page.getByRole('heading', { name: 'Nothing here' }).waitFor()
+    await page.getByRole('heading', { name: 'Not found' }).waitFor()
     await page.goto(`${server.url}/?resolver=tour`)
     await page.getByLabel('Put up a plaque').check()
     await page.getByLabel('Inscription').waitFor()

@@ -11,6 +11,10 @@ interface Finding {
 
 /** `part`: a selector; without it the whole page. */
 export async function findings(page: Page, part?: string): Promise<string[]> {
+  // In the middle of a transition a colour is neither the old one nor the new one.
+  await page.evaluate(
+    'Promise.allSettled(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished))',
+  )
   await page.evaluate(axe.source)
   const { violations } = (await page.evaluate(
     `axe.run({ exclude: [['iframe']]${part === undefined ? '' : `, include: [['${part}']]`} }, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] })`,

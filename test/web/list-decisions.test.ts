@@ -1,8 +1,8 @@
 /** What lists, keys, title and comparison decide, without a browser: the pure functions of the page. */
 import { expect, test } from 'vitest'
 import { askedIn, newlyAsking, newsText } from '../../src/web/attention/news.ts'
-import { actionOf, stepFrom } from '../../src/web/keyboard/keymap.ts'
 import { nextCard } from '../../src/web/forms/next-question.ts'
+import { actionOf, stepFrom } from '../../src/web/keyboard/keymap.ts'
 import { titleText } from '../../src/web/parts/window-title.ts'
 import { inputPairs, phasePairs, phaseTimes } from '../../src/web/screens/compare/differences.ts'
 import {

@@ -82,6 +82,8 @@ describePage('the page: lists and keys', () => {
       await page.getByRole('button', { name: 'Stop them' }).click()
       await page.getByText('2 of 2 instances were asked to stop.').waitFor()
       for (const id of [first, second]) await untilStatus(call, id, 'cancelled')
+      // The button of the dialog was above the rows: the pointer is still on them.
+      await page.mouse.move(0, 0)
       await row(page, third).waitFor()
       for (const id of [first, second]) {
         await row(page, id).locator('[data-status="cancelled"]').waitFor()
@@ -160,7 +162,7 @@ describePage('the page: lists and keys', () => {
       expect(await page.getByRole('searchbox').inputValue()).toBe('j?')
       await page.keyboard.press('Control+k')
       await page.getByRole('combobox', { name: 'Go to' }).fill('light')
-      await page.getByRole('option', { name: /Lighthouse/ }).waitFor()
+      await page.getByRole('option', { name: 'Lighthouse tour, completed' }).waitFor()
       expect(await findings(page, '.palette')).toEqual([])
       await page.getByRole('combobox', { name: 'Go to' }).fill('inbox')
       await page.getByRole('option', { name: /^Inbox/ }).waitFor()

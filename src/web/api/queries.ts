@@ -30,7 +30,6 @@ export const queryClient = new QueryClient({
 })
 
 export const WAITING: readonly Status[] = ['awaiting_input']
-export const ACTIVE: readonly Status[] = ['created', 'starting', 'running', 'awaiting_input', 'paused']
 
 export const resolversQuery = queryOptions({
   queryKey: ['resolvers'],

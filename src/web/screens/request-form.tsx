@@ -3,8 +3,8 @@ import { memo, useRef } from 'react'
 import type { Form } from '../../core/protocol/form.ts'
 import { answer } from '../api/calls.ts'
 import { FormView } from '../forms/form-view.tsx'
-import { useFilling } from '../forms/use-filling.ts'
 import { focusAfterAnswer } from '../forms/next-question.ts'
+import { useFilling } from '../forms/use-filling.ts'
 import { useMayAct } from '../parts/use-session.ts'
 
 interface RequestFormProps {

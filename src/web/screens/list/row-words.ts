@@ -9,7 +9,9 @@ type Told = Pick<InstanceRecord, 'status' | 'error' | 'reason' | 'phase' | 'prog
 export function reasonOf({ status, error, reason }: Told): string | null {
   if (status === 'failed') return error === null ? null : cleanLine(error.detail)
   // The platform's own word for a cancel says nothing that the status does not.
-  return status === 'cancelled' && reason !== 'cancel_requested' && reason !== undefined && reason !== '' ? cleanLine(reason) : null
+  return status === 'cancelled' && reason !== 'cancel_requested' && reason !== undefined && reason !== ''
+    ? cleanLine(reason)
+    : null
 }
 
 export interface Step {

@@ -67,7 +67,7 @@ function Inside({ folder, chosen, isFiltered }: InsideProps) {
             aria-current={path === chosen ? 'true' : undefined}
           >
             <FileMark path={path} />
-            <span className="file-name">{cleanLine(nameOf(path))}</span>
+            <span className="file-name">{cleanLine(nameOf(path))}</span>{' '}
             <span className="quiet">{bytesText(bytes)}</span>
           </Link>
         </li>

@@ -12,7 +12,6 @@ export function TextView({ text }: { text: string }) {
     <pre className="preview-text" role="region" tabIndex={0} aria-label="Its text">
       {hasColours(text)
         ? ansiPieces(text).map(({ text: piece, look }, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a text have no other name.
             <span key={at} className={look}>
               {piece}
             </span>
@@ -40,7 +39,6 @@ export function SheetView({ text }: { text: string }) {
           <thead>
             <tr>
               {head.map((cell, column) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: two columns may have one name.
                 <th key={column} scope="col" data-align={looks[column]}>
                   {cleanLine(cell)}
                 </th>
@@ -49,10 +47,8 @@ export function SheetView({ text }: { text: string }) {
           </thead>
           <tbody>
             {rows.map((row, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name.
               <tr key={at}>
                 {row.map((cell, column) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: two columns may have one name.
                   <td key={column} data-align={looks[column]}>
                     {cleanLine(cell)}
                   </td>
@@ -76,7 +72,6 @@ export function DiffView({ text }: { text: string }) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard. */}
       <pre className="preview-text preview-diff" role="region" tabIndex={0} aria-label="Its text">
         {lines.map((line, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other name.
           <span key={at} data-line={kinds[at]}>
             {`${line}\n`}
           </span>
