@@ -3,9 +3,9 @@
  * contract).
  */
 import { fail } from '../core/errors.ts'
+import type { CheckResult } from '../core/protocol/check/reality-check.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
-import type { CheckResult } from '../core/protocol/check/reality-check.ts'
 import type { SessionFactory } from '../sessions/contract/contract.ts'
 import type { Checkpoint } from './instance/checkpoint.ts'
 import type { Awaitable, ContainerSetup, Emitter, ResolverContract, WorkspaceSpec } from './instance/contract.ts'

@@ -42,7 +42,10 @@ export function checkStand(): CheckStand {
   return {
     home,
     run: async (files, criteria, ...flags) => {
-      const path = join(mkdtempSync(join(tmpdir(), 'resolve-criteria-')), typeof criteria === 'string' ? 'criteria.md' : 'criteria.json')
+      const path = join(
+        mkdtempSync(join(tmpdir(), 'resolve-criteria-')),
+        typeof criteria === 'string' ? 'criteria.md' : 'criteria.json',
+      )
       writeFileSync(path, typeof criteria === 'string' ? criteria : JSON.stringify(criteria))
       return await ended(home, image, [
         'check',
@@ -77,4 +80,21 @@ function ended(home: string, image: string, args: string[]): Promise<Ended> {
       resolve({ code, stderr: `${stderr}${out.slice(0, 2_000)}`, document })
     })
   })
+}
+
+/** `resolve` in a process of its own, with the settings of a check. */
+export function checkProgram(home: string, image: string) {
+  const env = { ...process.env, RESOLVE_HOME: home, RESOLVE_WORKER_IMAGE: image, RESOLVE_VALIDATOR_IMAGE: image }
+  const [file, args] = [process.execPath, [join(ROOT, 'bin', 'run.js')]]
+  const run = (words: string[], more: NodeJS.ProcessEnv = {}) =>
+    new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
+      const child = spawn(file, [...args, ...words], { env: { ...env, ...more }, stdio: ['ignore', 'pipe', 'pipe'] })
+      const said = { stdout: '', stderr: '' }
+      for (const name of ['stdout', 'stderr'] as const)
+        child[name].on('data', (chunk) => {
+          said[name] += String(chunk)
+        })
+      child.on('close', (code) => resolve({ code, ...said }))
+    })
+  return { file, args, env, run }
 }

@@ -10,7 +10,6 @@ import { WORKER_LOST } from '../../protocol/methods.ts'
 import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import { secretsOf } from '../../redaction/config-secrets.ts'
 import { knownSecrets } from '../../secrets/secret-store.ts'
-import { instancePaths } from '../../store/home.ts'
 import { type CoordinationDirectory, HANDED_OVER, type Worker } from '../../worker/worker.ts'
 import { secretsInCoordination } from '../ingest/secrets.ts'
 import { buildConfig, bundlesOn, withBundles, withGitServer, withWorkspace } from '../launch/config.ts'
@@ -72,7 +71,6 @@ export class InstanceHost {
     this.#resources = new InstanceResources({
       ...parts,
       token: this.#config.sub_container_token,
-      root: instancePaths(parts.home, ledger.story.creation.instance_id).root,
       write: this.#write,
       promote: (repo, body) => this.#upstream.promoteForWorker(repo, body),
     })

@@ -1,12 +1,12 @@
 /** One worker while a host is connected to it: its calls, monitor, delivery and supervision, opened and closed together. */
 import type { CoordinationDirectory, StderrReading, Worker } from '../../worker/worker.ts'
+import type { CheckBroker } from '../checks/check-broker.ts'
 import { Monitor } from '../ingest/monitor.ts'
 import { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { WorkerLog } from '../output/worker-log.ts'
 import type { RequestContext } from '../requests/accept.ts'
 import { Delivery } from '../requests/delivery.ts'
-import type { CheckBroker } from '../resources/check-broker.ts'
 import type { SandboxBroker } from '../resources/sandbox-broker.ts'
 import { SessionRelay, type SessionRelayParts } from '../resources/session-relay.ts'
 import { tryAll } from './clean-up.ts'

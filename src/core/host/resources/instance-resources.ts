@@ -2,7 +2,7 @@
 import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { chooseImage } from '../../worker/engine/worker-image.ts'
-import { CheckBroker } from './check-broker.ts'
+import { CheckBroker } from '../checks/check-broker.ts'
 import { InstanceEgress, type InstanceEgressParts } from './instance-egress.ts'
 import { InstanceGit, type InstanceGitParts } from './instance-git.ts'
 import { InstanceSnapshots } from './instance-snapshots.ts'
@@ -12,8 +12,6 @@ export interface InstanceResourcesParts extends InstanceEgressParts, InstanceGit
   /** The options of sandboxes. */
   token: string
   epoch: number
-  /** The directory of the instance, in which only hosts write. */
-  root: string
 }
 
 export class InstanceResources {

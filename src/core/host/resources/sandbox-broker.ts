@@ -15,8 +15,8 @@ import {
 } from '../../worker/sandbox/sandbox.ts'
 import { runInSandbox } from '../../worker/sandbox/sandbox-exec.ts'
 import { NO_NETWORK, type SandboxNetwork } from '../../worker/sandbox-network.ts'
+import { type Admission, admitted, never } from '../checks/admission.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
-import { type Admission, admitted, never } from './admission.ts'
 import { parseCommand, parseCreation, parseId, type SandboxParams } from './sandbox-options.ts'
 
 export interface SandboxBrokerOptions extends Admission {

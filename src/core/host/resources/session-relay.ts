@@ -10,8 +10,8 @@ import * as limits from '../../limits.ts'
 import { backoffMs } from '../../primitives/backoff.ts'
 import { within } from '../../primitives/within.ts'
 import { isAway } from '../../worker/engine/engine.ts'
+import { type Admission, admitted, type CallParams, never } from '../checks/admission.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
-import { type Admission, admitted, type CallParams, never } from './admission.ts'
 import { failed, isLoss, SessionHelper, type SessionHelperParts } from './session-helper.ts'
 import {
   CREATE,

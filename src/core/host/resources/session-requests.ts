@@ -12,7 +12,7 @@ import {
 } from '../../limits.ts'
 import { isObject } from '../../primitives/is-object.ts'
 import { isSessionId } from '../../protocol/session/session.ts'
-import type { CallParams } from './admission.ts'
+import type { CallParams } from '../checks/admission.ts'
 
 export const CREATE = 'platform.session.create'
 export const RUN = 'platform.session.run'

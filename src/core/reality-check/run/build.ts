@@ -82,11 +82,16 @@ async function requireTools(
 ): Promise<void> {
   for (const { tool, range } of needs) {
     const { exitCode, stdout, stderr } = await run(versionCommand(tool))
-    if (exitCode !== 0) throw new CheckEnd('plan', 'config', `The image "${image}" has no ${tool}, which the software needs`)
+    if (exitCode !== 0)
+      throw new CheckEnd('plan', 'config', `The image "${image}" has no ${tool}, which the software needs`)
     const found = /\d+(?:\.\d+)*/.exec(`${stdout} ${stderr}`)?.[0]
     const wanted = range.replace(/^>=\s*/, '')
     if (found !== undefined && range !== '*' && isOlder(found, wanted))
-      throw new CheckEnd('plan', 'config', `The software needs ${tool} ${wanted} or later; the image "${image}" has ${found}`)
+      throw new CheckEnd(
+        'plan',
+        'config',
+        `The software needs ${tool} ${wanted} or later; the image "${image}" has ${found}`,
+      )
   }
 }
 

@@ -3,8 +3,8 @@
  * happens is a result, never an exception.
  */
 import { CHECK_LOG_TAIL_CHARS } from '../../limits.ts'
-import type { PlatformEvent } from '../../protocol/event.ts'
 import type { CheckPlan, CheckReport, CheckResult, CheckWish, TestResult } from '../../protocol/check/reality-check.ts'
+import type { PlatformEvent } from '../../protocol/event.ts'
 import type { Engine } from '../../worker/engine/engine.ts'
 import { NO_NETWORK, type SandboxNetwork } from '../../worker/sandbox-network.ts'
 import { detectPlan } from '../plan/plan.ts'

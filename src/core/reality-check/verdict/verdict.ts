@@ -1,5 +1,12 @@
 /** Decides the verdict of a reality check from what became of its tests (docs/reality-check.md, Verdict and failure mode). Pure. */
-import type { CheckReport, CheckResult, FailureMode, Stage, TestResult, Verdict } from '../../protocol/check/reality-check.ts'
+import type {
+  CheckReport,
+  CheckResult,
+  FailureMode,
+  Stage,
+  TestResult,
+  Verdict,
+} from '../../protocol/check/reality-check.ts'
 
 type Mode = Exclude<FailureMode, null>
 

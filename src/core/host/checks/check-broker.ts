@@ -8,11 +8,12 @@ import { join } from 'node:path'
 import { fail } from '../../errors.ts'
 import * as limits from '../../limits.ts'
 import { within } from '../../primitives/within.ts'
-import type { PlatformEvent } from '../../protocol/event.ts'
 import type { CheckResult, CheckWish } from '../../protocol/check/reality-check.ts'
+import type { PlatformEvent } from '../../protocol/event.ts'
 import { CheckFiles } from '../../reality-check/run/check-files.ts'
 import { LEFT_TO_NEXT_HOST, runCheck } from '../../reality-check/run/run-check.ts'
 import { parseWish } from '../../reality-check/wish/parse-wish.ts'
+import { instancePaths } from '../../store/home.ts'
 import { homeLabel } from '../../worker/engine/container-places.ts'
 import type { Engine } from '../../worker/engine/engine.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
@@ -24,8 +25,6 @@ import { cloneSoftware } from './check-source.ts'
 export interface CheckBrokerParts extends Admission {
   ledger: Ledger
   home: string
-  /** The directory of the instance. */
-  root: string
   write: (line: () => void) => Promise<void>
   /** The allowed images; the first is the default. */
   images: readonly string[]
@@ -211,7 +210,7 @@ export class CheckBroker {
   }
 
   #filesOf(session: string): CheckFiles {
-    return new CheckFiles(join(this.#parts.root, 'checks', session))
+    return new CheckFiles(join(instancePaths(this.#parts.home, this.#instance).root, 'checks', session))
   }
 
   get #instance(): string {
