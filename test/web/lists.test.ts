@@ -193,10 +193,13 @@ describePage('the page: lists and keys', () => {
     async () => {
       const { context } = await openContext()
       const page = await signedIn(context, server)
+      // A new one: the start screen lists the five last ones.
+      const running = await createInstance(call, 'report')
+      await untilStatus(call, running, 'running')
       await page.goto(`${server.url}/?resolver=tour`)
       await page.getByLabel('What to build').fill('a mill')
-      await row(page, stage.piped).waitFor()
-      const length = () => row(page, stage.piped).locator('.row-length').innerText()
+      await row(page, running).waitFor()
+      const length = () => row(page, running).locator('.row-length').innerText()
       await page.route('**/api/**', (route) => route.abort())
       await page.locator('[data-offline-bar]').waitFor()
       const start = page.getByRole('button', { name: 'Start', exact: true })

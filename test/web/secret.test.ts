@@ -68,9 +68,10 @@ describePage('the page: secret fields', () => {
     await code.fill(SECOND)
     await page.getByRole('button', { name: 'Answer', exact: true }).click()
     await untilStatus(callerOf(server, token), id, 'completed')
+    await page.getByRole('tab', { name: 'Overview' }).click()
     await page.getByText(`lengths ${FIRST.length} and ${SECOND.length}`).first().waitFor()
 
-    for (const tab of ['timeline', 'state', 'data', 'messages', 'log', 'raw']) {
+    for (const tab of ['overview', 'waterfall', 'timeline', 'state', 'data', 'messages', 'log', 'raw']) {
       await page.goto(`${server.url}/instances/${id}/${tab}`)
       await page.getByRole('tabpanel').waitFor()
       const seen = await kept()

@@ -52,7 +52,7 @@ export default function SessionsTab({ id, live }: TabProps) {
         </tbody>
       </table>
       <section aria-label={`Session ${shown.id}`} data-session={shown.id}>
-        <h3 className="session-name">{shown.id}</h3>
+        <h2 className="session-name">{shown.id}</h2>
         <p className="quiet">{KIND_WORDS[shown.kind]}</p>
         {shown.error !== null && <p className="session-error">{cleanLine(shown.error.detail)}</p>}
         <Transcript key={shown.id} id={id} session={shown} growth={growth} />

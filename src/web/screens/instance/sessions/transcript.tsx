@@ -151,11 +151,11 @@ function Call({ data, result }: { data: TranscriptEvent['data']; result: Transcr
         <span className="session-input">{cleanLine(input).slice(0, SUMMARY_MAX)}</span>{' '}
         <span className="quiet">{state}</span>
       </summary>
-      <h4>Input</h4>
+      <h3>Input</h3>
       <Text text={input} />
       {result !== undefined && (
         <>
-          <h4>Output</h4>
+          <h3>Output</h3>
           <Text text={textOf(result.data['output'])} />
         </>
       )}
@@ -166,7 +166,7 @@ function Call({ data, result }: { data: TranscriptEvent['data']; result: Transcr
 function Said({ title, text }: { title: string; text: string }) {
   return (
     <>
-      <h4>{title}</h4>
+      <h3>{title}</h3>
       <Text text={text} />
     </>
   )
