@@ -102,6 +102,10 @@ function copyPlaywright() {
     fs.mkdirSync(dirname(to), { recursive: true })
     fs.copyFileSync(join(from, file), to)
   }
+  // It is part of this package, no package of its own: only its name and version are read.
+  const place = join(made, 'validator', 'playwright', 'package.json')
+  const { name, version, license } = JSON.parse(fs.readFileSync(place, 'utf8'))
+  fs.writeFileSync(place, `${JSON.stringify({ name, version, license, main: 'index.js' }, null, 2)}\n`)
 }
 
 /** The licences of bundled packages, as their terms require. esbuild names each bundled module; the page lists its packages. */
