@@ -30,6 +30,8 @@ describePage('the page: cloning', () => {
       isHeld = false
       for (const letGo of held) letGo()
       await untilStatus(call, id, 'completed')
+      await page.getByRole('progressbar').waitFor({ state: 'detached' })
+      await page.getByRole('tab', { name: 'Events' }).click()
       await page.getByText('workspace: app').waitFor()
       expect(await page.getByRole('progressbar').count()).toBe(0)
       expect(complaints).toEqual([])
