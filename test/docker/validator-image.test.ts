@@ -62,7 +62,7 @@ describeWithDocker('the image of the validator', { timeout: MINUTES }, () => {
         message: expect.stringContaining(`build ${BUILT}`),
       })
     } finally {
-      await docker('rmi', empty)
+      await docker('rmi', '-f', empty)
     }
   })
 })

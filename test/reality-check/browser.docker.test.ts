@@ -22,10 +22,8 @@ require('node:http').createServer((request, response) => {
   })
 }).listen(process.env.PORT)
 `
-const NOTES = {
-  'server.js': SERVER,
-  'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }),
-}
+const NOTES = { 'server.js': SERVER }
+const START = ['--start', 'node server.js']
 const ADD_MILK = [{ goto: '/' }, { fill: { label: 'Text' }, value: 'Milk' }, { click: { role: 'button', name: 'Add' } }]
 
 describeWithDocker('the browser steps of a reality check', { timeout: 10 * 60_000 }, () => {
@@ -37,7 +35,7 @@ describeWithDocker('the browser steps of a reality check', { timeout: 10 * 60_00
   })
 
   test('a form is filled and sent, and its effect is seen until a restart; a step whose element is not there fails', async () => {
-    const { code, document, stderr } = await stand.run(NOTES, {
+    const criteria = {
       tests: [
         {
           description: 'A note is listed until a restart',
@@ -53,7 +51,8 @@ describeWithDocker('the browser steps of a reality check', { timeout: 10 * 60_00
         },
         { description: 'A note can be removed', steps: [...ADD_MILK, { expect: { role: 'button', name: 'Remove' } }] },
       ],
-    })
+    }
+    const { code, document, stderr } = await stand.run(NOTES, criteria, ...START)
     const check = document.check
     const [passed] = check?.report.passed ?? []
     const [failed] = check?.report.failures ?? []
@@ -84,10 +83,11 @@ describeWithDocker('the browser steps of a reality check', { timeout: 10 * 60_00
   })
 
   test('without Chromium in the image of the validator they are missing, which the sentence explains; the other tests run', async () => {
-    const { code, document, stderr } = await withoutBrowser.run(NOTES, {
+    const criteria = {
       checks: [{ path: '/', expected_body_contains: 'Notes' }],
       tests: [{ description: 'The page opens', steps: [{ goto: '/' }] }],
-    })
+    }
+    const { code, document, stderr } = await withoutBrowser.run(NOTES, criteria, ...START)
     expect([code, document.check?.verdict, document.check?.failure_mode], stderr).toEqual([
       11,
       'partial',
