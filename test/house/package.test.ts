@@ -17,6 +17,7 @@ test('the package holds the program, its resolvers and its pages, and no tests o
     'dist/cli/main.js',
     'dist/host.js',
     'dist/git-server.js',
+    'templates/validator/Dockerfile',
     'templates/worker/bin/create-pr',
     'templates/worker/bin/git-credential-resolve',
     'dist/sdk/index.js',

@@ -36,9 +36,11 @@ export interface CheckStand {
   run(files: Readonly<Record<string, string>>, criteria: unknown, ...flags: string[]): Promise<Ended>
 }
 
-export function checkStand(): CheckStand {
+/** Its validator starts from the image of the tests, which has no Chromium, where no other one is given. */
+export function checkStand(validatorImage?: string): CheckStand {
   const home = temporaryHome()
   const image = testImage()
+  const images = { RESOLVE_WORKER_IMAGE: image, RESOLVE_VALIDATOR_IMAGE: validatorImage ?? image }
   return {
     home,
     run: async (files, criteria, ...flags) => {
@@ -47,7 +49,7 @@ export function checkStand(): CheckStand {
         typeof criteria === 'string' ? 'criteria.md' : 'criteria.json',
       )
       writeFileSync(path, typeof criteria === 'string' ? criteria : JSON.stringify(criteria))
-      return await ended(home, image, [
+      return await ended({ RESOLVE_HOME: home, ...images }, [
         'check',
         'run',
         '--software',
@@ -61,10 +63,9 @@ export function checkStand(): CheckStand {
   }
 }
 
-function ended(home: string, image: string, args: string[]): Promise<Ended> {
-  const env = { ...process.env, RESOLVE_HOME: home, RESOLVE_WORKER_IMAGE: image, RESOLVE_VALIDATOR_IMAGE: image }
+function ended(variables: Readonly<Record<string, string>>, args: string[]): Promise<Ended> {
   const child = spawn(process.execPath, [join(ROOT, 'bin', 'run.js'), ...args], {
-    env,
+    env: { ...process.env, ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [out, stderr] = ['', '']

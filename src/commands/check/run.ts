@@ -1,5 +1,7 @@
 /** `resolve check run`: a reality check of software, followed to its verdict. CI calls it: the exit code is the verdict. */
+import { realpathSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import * as Flags from '@oclif/core/flags'
 import { isObject } from '../../core/primitives/is-object.ts'
@@ -104,7 +106,9 @@ export default class CheckRun extends BeginCommand<typeof CheckRun> {
     const changed = await uncommittedIn(path)
     if (changed > 0) this.output.note(`${changed} changed or new files are not committed, so they are not checked.`)
     const { RESOLVE_GIT_LOCAL: before } = process.env
-    process.env['RESOLVE_GIT_LOCAL'] = before ? `${before},${path}` : path
+    // Of a listed directory only what is below it may be cloned, not the directory itself.
+    const above = dirname(realpathSync(path))
+    process.env['RESOLVE_GIT_LOCAL'] = before ? `${before},${above}` : above
   }
 
   protected override async more(id: string): Promise<Record<string, unknown>> {

@@ -41,6 +41,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   OTEL_EXPORTER_OTLP_ENDPOINT: 'where hosts and serve send traces; other OTEL_ variables apply (default: no traces)',
   DOCKER_HOST: 'the socket of the Docker engine: unix:///path',
   RESOLVE_WORKER_IMAGE: 'the image for containers whose manifest names none',
+  RESOLVE_VALIDATOR_IMAGE: 'the image for the validator of reality checks (default: resolve-validator:latest)',
   RESOLVE_VOLUME_ALLOW: 'host paths that containers may mount: /data:/cache=rw',
   RESOLVE_OPEN_NETWORK:
     'what a worker with network open cannot reach: guarded (this machine and metadata), host (metadata), engine (no rule)',
@@ -51,7 +52,8 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
 }
 
 /** Those about resolvers and their workers have a page of their own: each page fits a terminal. */
-const ABOUT_WORKERS = /LIFETIME|BUDGET|_LLM_|_GIT_|DOCKER|WORKER|VOLUME|OPEN_NETWORK|CHECK_|SANDBOX|DEV_SOURCES/
+const ABOUT_WORKERS =
+  /LIFETIME|BUDGET|_LLM_|_GIT_|DOCKER|WORKER|VALIDATOR|VOLUME|OPEN_NETWORK|CHECK_|SANDBOX|DEV_SOURCES/
 
 const environmentLines = (isAboutWorkers: boolean) =>
   twoColumns(Object.entries(ENVIRONMENT).filter(([name]) => ABOUT_WORKERS.test(name) === isAboutWorkers)).join('\n')

@@ -9,6 +9,10 @@ import { killDescendants } from '../shared/own-processes.ts'
 
 const PROGRAMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser']
 
+/** The reason of a test that is missing then; an operator reads it. */
+const NO_CHROMIUM =
+  'the image of the validator has no Chromium; "resolve worker build --validator" builds an image that has it'
+
 const ARGS = [
   '--no-sandbox',
   '--disable-dev-shm-usage',
@@ -27,7 +31,7 @@ export class Chromium {
   async started(): Promise<Browser> {
     if (this.#browser?.isConnected()) return this.#browser
     const executablePath = process.env['RESOLVE_CHROMIUM'] || PROGRAMS.find((path) => existsSync(path))
-    if (executablePath === undefined) throw fail('browser_unavailable', { reason: 'there is no Chromium here' })
+    if (executablePath === undefined) throw fail('browser_unavailable', { reason: NO_CHROMIUM })
     try {
       // Its package is beside this program in dist/: a container mounts dist/ alone.
       const { default: playwright } = (await import(new URL('./playwright/index.js', import.meta.url).href)) as {

@@ -10,6 +10,7 @@ import * as limits from '../../limits.ts'
 import { within } from '../../primitives/within.ts'
 import type { CheckResult, CheckWish } from '../../protocol/check/reality-check.ts'
 import type { PlatformEvent } from '../../protocol/event.ts'
+import { pickValidatorImage } from '../../reality-check/room/validator-image.ts'
 import { CheckFiles } from '../../reality-check/run/check-files.ts'
 import { LEFT_TO_NEXT_HOST, runCheck } from '../../reality-check/run/run-check.ts'
 import { parseWish } from '../../reality-check/wish/parse-wish.ts'
@@ -161,7 +162,7 @@ export class CheckBroker {
       wish,
       {
         ...{ engine: engine(), owner, files, image },
-        validatorImage: process.env['RESOLVE_VALIDATOR_IMAGE'] || image,
+        validatorImage: () => pickValidatorImage(engine(), image),
         mayUse: (name) => images.includes(name),
         clone: cloneSoftware,
         openNetwork: (mode) => checkNetwork(engine(), owner, mode),

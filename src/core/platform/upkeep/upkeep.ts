@@ -2,17 +2,17 @@
  * What `doctor`, `resolve worker` and `resolve git` do with a home. Parts are loaded when they are called, because they load Docker, and
  * because the home may be unusable.
  */
-import type { BuiltImage } from '../../worker/docker/images.ts'
+import type { BuiltImage, ImageBuild } from '../../worker/docker/images.ts'
 import type { CachePruneOutcome } from '../../workspace/prune-caches.ts'
 import type { HealthRow } from '../platform.ts'
 import type { WorkerPruneOutcome } from './worker-images.ts'
 
 export type { WorkerPruneOutcome }
 
-/** Throws `docker_unreachable`, `container_refused`. */
-export async function buildWorker(options: { base?: string; onLine?: (line: string) => void }): Promise<BuiltImage> {
-  const { buildWorkerImage } = await import('../../worker/docker/images.ts')
-  return await buildWorkerImage(options)
+/** Throws `docker_unreachable`, `container_refused`, `image_missing`. */
+export async function buildWorker(build: ImageBuild): Promise<BuiltImage> {
+  const { buildImage } = await import('../../worker/docker/images.ts')
+  return await buildImage(build)
 }
 
 /** Throws `docker_unreachable`. */

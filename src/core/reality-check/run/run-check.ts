@@ -30,7 +30,8 @@ export interface CheckParts {
   files: CheckFiles
   /** The image that software is built from where the request names none. */
   image: string
-  validatorImage: string
+  /** The image of the validator; asked for when the room is opened. */
+  validatorImage: () => Promise<string>
   /** Which images a request may name. */
   mayUse: (image: string) => boolean
   /** Clones the software into a directory that does not exist yet. */
@@ -132,7 +133,8 @@ async function carryOut(wish: CheckWish, parts: CheckParts, progress: Progress, 
 
   progress.stage = 'start'
   const room = await step('start', async () => {
-    const opened = await Room.open({ ...parts, image: built, plan, environment })
+    const validatorImage = await parts.validatorImage()
+    const opened = await Room.open({ ...parts, image: built, validatorImage, plan, environment })
     try {
       const place = await opened.ready(signal)
       const access_urls =

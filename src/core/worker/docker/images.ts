@@ -1,4 +1,4 @@
-/** Builds the platform's worker image, and removes images that setups left; `resolve worker build` and prune call it. */
+/** Builds the platform's images of the worker and the validator, and removes images that setups left; `resolve worker build` and prune call it. */
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { ImageInfo } from 'dockerode'
@@ -8,25 +8,38 @@ import { tar } from '../../files/tar.ts'
 import { IMAGE_BUILD_LIMIT_MS } from '../../limits.ts'
 import { homeLabel } from '../engine/container-places.ts'
 import { type Engine, theEngine, toRefusal } from '../engine/engine.ts'
-import { chooseImage, DEFAULT_IMAGE } from '../engine/worker-image.ts'
+import { chooseImage, DEFAULT_IMAGE, VALIDATOR_IMAGE } from '../engine/worker-image.ts'
 import { imageId } from './container-setup.ts'
 
-const DOCKERFILE = 'templates/worker/Dockerfile'
+const IMAGES = {
+  worker: { image: DEFAULT_IMAGE, dockerfile: 'templates/worker/Dockerfile' },
+  validator: { image: VALIDATOR_IMAGE, dockerfile: 'templates/validator/Dockerfile' },
+} as const
 
 export interface BuiltImage {
   image: string
   id: string
 }
 
-/** Throws `docker_unreachable`, or `container_refused` with the last output of the build. */
-export async function buildWorkerImage(options: {
+export interface ImageBuild {
+  kind: keyof typeof IMAGES
   base?: string
   onLine?: (line: string) => void
-}): Promise<BuiltImage> {
+}
+
+/**
+ * Throws `docker_unreachable`, `container_refused` with the last output of the build, or `image_missing` where the validator's
+ * has no base.
+ */
+export async function buildImage({ kind, base, onLine = () => {} }: ImageBuild): Promise<BuiltImage> {
   const engine = theEngine()
-  const path = installedFile(DOCKERFILE)
+  const { image, dockerfile } = IMAGES[kind]
+  const path = installedFile(dockerfile)
   if (path === undefined)
-    throw fail('container_refused', { what: 'build the image', reason: `${DOCKERFILE} is missing` })
+    throw fail('container_refused', { what: 'build the image', reason: `${dockerfile} is missing` })
+  // The engine would look for the worker's image at a public registry, where anyone may own that name.
+  if (kind === 'validator' && base === undefined && (await imageId(engine, DEFAULT_IMAGE)) === undefined)
+    throw fail('image_missing', { image: DEFAULT_IMAGE, mend: 'resolve worker build' })
   const content = readFileSync(path)
   const parts: Buffer[] = []
   for await (const part of tar([{ path: 'Dockerfile', bytes: content.length, modifiedMs: 0, content: [content] }])) {
@@ -35,16 +48,16 @@ export async function buildWorkerImage(options: {
   try {
     return await engine.call(async (docker, abortSignal) => {
       const stream = await docker.buildImage(toStream(Buffer.concat(parts)), {
-        t: DEFAULT_IMAGE,
-        ...(options.base === undefined ? {} : { buildargs: { BASE: options.base } }),
+        t: image,
+        ...(base === undefined ? {} : { buildargs: { BASE: base } }),
         abortSignal,
       })
-      await follow(stream, options.onLine ?? (() => {}))
-      const { Id: id } = await docker.getImage(DEFAULT_IMAGE).inspect()
-      return { image: DEFAULT_IMAGE, id }
+      await follow(stream, image, onLine)
+      const { Id: id } = await docker.getImage(image).inspect()
+      return { image, id }
     }, IMAGE_BUILD_LIMIT_MS)
   } catch (error) {
-    throw toRefusal(error, `build ${DEFAULT_IMAGE}`)
+    throw toRefusal(error, `build ${image}`)
   }
 }
 
@@ -53,7 +66,7 @@ function toStream(bytes: Buffer): NodeJS.ReadableStream {
 }
 
 /** Passes on the build's output lines; throws the build's error. */
-async function follow(stream: NodeJS.ReadableStream, onLine: (line: string) => void): Promise<void> {
+async function follow(stream: NodeJS.ReadableStream, image: string, onLine: (line: string) => void): Promise<void> {
   let rest = ''
   let trouble: string | undefined
   const take = (line: string): void => {
@@ -69,7 +82,7 @@ async function follow(stream: NodeJS.ReadableStream, onLine: (line: string) => v
   }
   take(rest)
   if (trouble !== undefined)
-    throw fail('container_refused', { what: `build ${DEFAULT_IMAGE}`, reason: trouble.replace(/\.$/, '') })
+    throw fail('container_refused', { what: `build ${image}`, reason: trouble.replace(/\.$/, '') })
 }
 
 export interface PrunedImage {

@@ -5,6 +5,9 @@
 
 export const DEFAULT_IMAGE = 'resolve-worker:latest'
 
+/** The image that `resolve worker build --validator` makes, for the validator of reality checks. */
+export const VALIDATOR_IMAGE = 'resolve-validator:latest'
+
 export interface ChosenImage {
   name: string
   /** The command that provides the image. Images are never pulled automatically: an operator decides which images run here. */
