@@ -118,7 +118,7 @@ function localAddress(path: string, hosts: GitHosts): RepoAddress {
   const real = realPath(path)
   const isBelow = (root: string) => {
     const way = relative(realPath(root) ?? '/nowhere', real ?? '/')
-    return !way.startsWith('..') && !isAbsolute(way)
+    return way !== '' && !way.startsWith('..') && !isAbsolute(way)
   }
   refuseWhere([
     [
