@@ -50,6 +50,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'pipeline:handlers': () => import('./pipeline/handlers.ts'),
   'pipeline:list': () => import('./pipeline/list.ts'),
   'check:run': () => import('./check/run.ts'),
+  'check:plan': () => import('./check/plan.ts'),
   'spec:check': () => import('./spec/check.ts'),
   'spec:init': () => import('./spec/init.ts'),
   'schedule:add': () => import('./schedule/add.ts'),

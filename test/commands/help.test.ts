@@ -41,6 +41,7 @@ const INSIDE = [
   'RESOLVE_COMPILE_CACHE',
   'RESOLVE_STDOUT',
   'RESOLVE_FAILPOINTS',
+  'RESOLVE_CHROMIUM',
 ]
 
 test('help environment lists every RESOLVE_ variable that the code reads, and none that it does not', () => {

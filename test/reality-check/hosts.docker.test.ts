@@ -38,7 +38,9 @@ describeWithDocker('a host that is killed during a check', { timeout: 240_000 },
     expect(isThere(), out.slice(-2_000)).toBe(true)
     const id = /"instance_id":"([^"]+)"/.exec(out)?.[1] ?? ''
     child.kill('SIGKILL')
-    const after = await program.run(['instance', 'wait', id, '--timeout', '120s', '--json'], { RESOLVE_GIT_LOCAL: repository })
+    const after = await program.run(['instance', 'wait', id, '--timeout', '120s', '--json'], {
+      RESOLVE_GIT_LOCAL: repository,
+    })
     expect(after.code, after.stderr).toBe(0)
     const events = (await program.run(['instance', 'events', id, '--json'])).stdout
     expect(events.match(/reality_check\.submitted/g)?.length).toBe(1)

@@ -1,5 +1,5 @@
 /** `resolve check run`: a reality check of software, followed to its verdict. CI calls it: the exit code is the verdict. */
-import { realpathSync } from 'node:fs'
+import { appendFileSync, realpathSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -9,24 +9,28 @@ import type { CheckResult } from '../../core/protocol/check/reality-check.ts'
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import { htmlOf } from '../../core/reality-check/report/html.ts'
 import { junitOf } from '../../core/reality-check/report/junit.ts'
+import { markdownOf } from '../../core/reality-check/report/markdown.ts'
 import { textOf } from '../../core/reality-check/report/text.ts'
 import { exitCodeOfCheck } from '../../core/reality-check/verdict/verdict.ts'
 import { softwareAt, uncommittedIn } from '../../terminal/check/own-repository.ts'
 import { readCriteria } from '../../terminal/check/read-criteria.ts'
 import type { FlagsOf } from '../../terminal/command/base-command.ts'
 import { parseDuration } from '../../terminal/command/duration.ts'
-import { executorFlag, followFlags, labelFlag } from '../../terminal/command/flags.ts'
 import { parseLabels } from '../../terminal/command/labels.ts'
-import { BeginCommand, type Begun, beginFlags } from '../../terminal/follow/begin-command.ts'
+import { BeginCommand, type Begun, type BegunFlags, beginFlags } from '../../terminal/follow/begin-command.ts'
 import { usage } from '../../terminal/output/command-error.ts'
 import { EXIT } from '../../terminal/output/exit-codes.ts'
 
 const REPORT = 'report.json'
 
+/** The flags of `run`, without those of a form, of questions and of models: a check has none of them. */
+const { detach, executor, name, label, jsonl, timeout, verbose } = beginFlags
+const followed = { detach, executor, name, label, jsonl, timeout, verbose }
+
 export default class CheckRun extends BeginCommand<typeof CheckRun> {
   static override summary = 'Check software in a clean room'
   static override description =
-    `Clones, builds and starts the software in containers without a network of their own, and tests it from outside.
+    `Clones, builds and starts software in containers without a network, and tests it from outside.
   The criteria are JSON, YAML, or a feature spec. Of a directory of this machine, what is committed is checked.
   The exit code is the verdict: 0 pass, 11 partial, 1 fail; 2 and 10 where there is no verdict.`
   static override examples = [
@@ -35,10 +39,7 @@ export default class CheckRun extends BeginCommand<typeof CheckRun> {
     'resolve check run --criteria spec.md --start "node server.js" --port 3000 --json',
   ]
   static override flags = {
-    ...beginFlags,
-    ...followFlags,
-    executor: executorFlag,
-    label: labelFlag,
+    ...followed,
     software: Flags.string({
       default: '.',
       helpValue: 'ADDRESS',
@@ -63,13 +64,12 @@ export default class CheckRun extends BeginCommand<typeof CheckRun> {
       description: 'more of the environment, such as {"start_seconds": 120}',
     }),
     'check-timeout': Flags.string({ helpValue: 'TIME', description: 'the limit of the whole check; 20m by default' }),
-    keep: Flags.boolean({ description: 'keep the room afterwards' }),
     junit: Flags.string({ helpValue: 'F', description: 'write the results as JUnit XML to F' }),
     html: Flags.string({ helpValue: 'F', description: 'write the report as a page to F' }),
     'allow-partial': Flags.boolean({ description: 'exit code 0 for the verdict partial too' }),
   }
 
-  declare protected flags: FlagsOf<typeof CheckRun>
+  declare protected flags: FlagsOf<typeof CheckRun> & BegunFlags
 
   protected async begin(_: Begun): Promise<InstanceRecord> {
     const { flags } = this
@@ -85,7 +85,6 @@ export default class CheckRun extends BeginCommand<typeof CheckRun> {
       criteria: typeof criteria === 'string' ? criteria : JSON.stringify(criteria),
       ...(environment === '{}' ? {} : { environment }),
       ...(limitMs === undefined ? {} : { timeout_seconds: String(limitMs / 1_000) }),
-      dtu_lifecycle: flags.keep ? 'keep' : 'auto',
     }
     const platform = await this.platform()
     // The resolver is the platform's own program, which needs no container; what it checks is in rooms in any case.
@@ -120,6 +119,7 @@ export default class CheckRun extends BeginCommand<typeof CheckRun> {
     const result = await this.result(id)
     if (result === undefined) return code
     const { junit, html } = this.flags
+    this.summarize(result)
     if (junit !== undefined) await writeFile(junit, junitOf(result, { name: result.software }))
     if (html !== undefined)
       await writeFile(
@@ -129,6 +129,17 @@ export default class CheckRun extends BeginCommand<typeof CheckRun> {
     if (this.output.forPerson) for (const line of textOf(result)) this.output.say(line)
     const verdict = exitCodeOfCheck({ verdict: result.verdict, mode: result.failure_mode })
     return verdict === EXIT.partly && this.flags['allow-partial'] ? EXIT.ok : verdict
+  }
+
+  /** The job's page in GitHub Actions shows it. */
+  private summarize(result: CheckResult): void {
+    const { GITHUB_STEP_SUMMARY: file } = process.env
+    if (!file) return
+    try {
+      appendFileSync(file, `${markdownOf(result)}\n`)
+    } catch (error) {
+      this.output.say(`Can't write the step summary: ${String(error)}`)
+    }
   }
 
   /** Written by the built-in resolver from what the host answered. */

@@ -34,8 +34,11 @@ export interface Begun {
   given: GivenInput
 }
 
+/** A command may leave some of them out: their values are undefined then. */
+export type BegunFlags = FlagsOf<Described & { flags: typeof beginFlags }>
+
 export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
-  declare protected flags: FlagsOf<T> & FlagsOf<Described & { flags: typeof beginFlags }>
+  declare protected flags: FlagsOf<T> & BegunFlags
 
   /** Creates the instance; undefined where none was to be created. */
   protected abstract begin(begun: Begun): Promise<InstanceRecord | undefined>

@@ -52,8 +52,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
 }
 
 /** Those about resolvers and their workers have a page of their own: each page fits a terminal. */
-const ABOUT_WORKERS =
-  /LIFETIME|BUDGET|_LLM_|_GIT_|DOCKER|WORKER|VALIDATOR|VOLUME|OPEN_NETWORK|CHECK_|SANDBOX|DEV_SOURCES/
+const ABOUT_WORKERS = /LIFETIME|BUDGET|_LLM_|_GIT_|WORKER|VALIDATOR|VOLUME|OPEN_NETWORK|CHECK_|SANDBOX/
 
 const environmentLines = (isAboutWorkers: boolean) =>
   twoColumns(Object.entries(ENVIRONMENT).filter(([name]) => ABOUT_WORKERS.test(name) === isAboutWorkers)).join('\n')

@@ -15,7 +15,7 @@ export function commandLine(...words: readonly string[]): string {
 
 /** Commands that work on this machine only and refuse --server. */
 const ONE_MACHINE =
-  /^(?:-|help\b|token\b|worker\b|git\b|serve\b|doctor\b|completion\b|context\b|login\b|logout\b|resolver update\b|pipeline (?!run\b))/
+  /^(?:-|help\b|token\b|worker\b|git\b|serve\b|doctor\b|completion\b|context\b|login\b|logout\b|resolver update\b|spec\b|check plan\b|pipeline (?!run\b))/
 
 /**
  * Completes the commands in a hint ("resolve …", in quotes): adds the carried flags, and the id if the instance is known. Hints

@@ -39,6 +39,11 @@ export function parseCriteria(value: unknown): Criteria {
   return parsing(() => readCriteria(value, 'acceptance_criteria'))
 }
 
+/** The environment alone. Throws `check_invalid`. */
+export function parseEnvironment(value: unknown): CheckEnvironment {
+  return parsing(() => readEnvironment(value))
+}
+
 function parsing<T>(work: () => T): T {
   try {
     return work()

@@ -6,13 +6,12 @@ import { fail } from '../../errors.ts'
 import { EGRESS_RULES_MAX } from '../../limits.ts'
 import { type EgressRule, parseTarget } from '../../protocol/egress.ts'
 
-const VARIABLE = 'RESOLVE_CHECK_MIRRORS'
 const WEB_PORTS = [80, 443]
 const SHOWN_MAX_CHARS = 100
 
 /** The mirrors in the variable. Throws `check_mirrors_invalid`, which names each text that is no mirror. */
 export function checkMirrors(env: NodeJS.ProcessEnv = process.env): string[] {
-  const listed = (env[VARIABLE] ?? '').split(',').map((text) => text.trim())
+  const listed = (env['RESOLVE_CHECK_MIRRORS'] ?? '').split(',').map((text) => text.trim())
   const texts = listed.filter((text) => text !== '')
   const faults = texts.flatMap((text) => (parseMirror(text) === undefined ? [faultOf(text)] : []))
   if (texts.length > EGRESS_RULES_MAX)
