@@ -7,7 +7,7 @@ export const CORE_COMMON = ['core/failpoints']
 
 /** Ordered from the top down: a room imports only rooms whose row stands in its right column, and no path of rooms leads back. */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
-  'commands': [
+  commands: [
     'terminal/help',
     'terminal/follow',
     'terminal/command',

@@ -14,7 +14,7 @@ export default class CheckPlanCommand extends BaseCommand<typeof CheckPlanComman
   static override place = 'always here' as const
   static override summary = 'Show how software would be built and started'
   static override description =
-    `Tells the commands that a reality check finds, and the files that they follow from. Nothing is run.
+    `Tells the commands that a reality check finds, and the files they follow from. Nothing is run.
   The exit code is 2 where no way to start it is found.`
   static override examples = ['resolve check plan', 'resolve check plan ./app --json']
   static override args = { path: Args.string({ default: '.', description: 'a directory with the sources' }) }
