@@ -49,4 +49,34 @@ describeWithDocker('a host that is killed during a check', { timeout: 240_000 },
     expect(events).toMatch(/"verdict":\s*"pass"/)
     expect(await docker('ps', '-aq', '--filter', `label=resolve.instance=${id}`)).toBe('')
   })
+
+  test('a pause cancels the check, and the resumed instance begins it anew; a stop leaves no room', async () => {
+    const criteria = join(mkdtempSync(join(tmpdir(), 'resolve-criteria-')), 'criteria.json')
+    writeFileSync(criteria, JSON.stringify({ tests: TESTS }))
+    const repository = repositoryOf({ 'server.js': SERVER, Procfile: 'web: node server.js\n' })
+    const program = checkProgram(home, testImage())
+    const local = { RESOLVE_GIT_LOCAL: tmpdir() }
+    const begun = async () => {
+      const flags = ['--software', repository, '--criteria', criteria, '--build', 'sleep 3', '--detach', '--json']
+      const { stdout } = await program.run(['check', 'run', ...flags], local)
+      const { instance_id: id } = JSON.parse(stdout) as { instance_id: string }
+      for (let n = 0; n < 300; n += 1) {
+        if ((await program.run(['instance', 'events', id, '--json'])).stdout.includes('"step_name": "build"')) return id
+        await sleep(100)
+      }
+      throw new TypeError('the build did not begin')
+    }
+    const id = await begun()
+    expect((await program.run(['instance', 'pause', id], local)).code).toBe(0)
+    expect(await docker('ps', '-aq', '--filter', `label=resolve.instance=${id}`)).toBe('')
+    const resumed = await program.run(['instance', 'resume', id, '--json'], local)
+    expect(resumed.code, resumed.stderr).toBe(0)
+    const events = (await program.run(['instance', 'events', id, '--json'])).stdout
+    expect(events).toContain('platform.reality_check.cancelled')
+    expect(events).toMatch(/"verdict":\s*"pass"/)
+
+    const other = await begun()
+    await program.run(['instance', 'stop', other], local)
+    expect(await docker('ps', '-aq', '--filter', `label=resolve.instance=${other}`)).toBe('')
+  })
 })

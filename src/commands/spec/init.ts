@@ -13,8 +13,7 @@ import { EXIT } from '../../terminal/output/exit-codes.ts'
 export default class SpecInit extends BaseCommand<typeof SpecInit> {
   static override place = 'always here' as const
   static override summary = 'Write an example of a feature spec'
-  static override description =
-    `The example has all six sections and no fault. --force replaces a file that is there.
+  static override description = `The example has all six sections and no fault. --force replaces a file that is there.
   With - as the file it goes to stdout.`
   static override examples = ['resolve spec init', 'resolve spec init specs/notes.md', 'resolve spec init - | less']
   static override args = {

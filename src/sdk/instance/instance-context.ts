@@ -62,7 +62,7 @@ export class InstanceContext implements Emitter {
     this.#name = options.name
     this.#peer = options.peer
     this.sandboxes = new Sandboxes(options.peer, options.config.sub_container_token, options.epoch)
-    this.realityChecks = new RealityChecks(options.peer, options.config.sub_container_token, options.epoch)
+    this.realityChecks = new RealityChecks(options.peer, options.config.sub_container_token, options.epoch, this.signal)
     this.#events = new EventLog(join(this.dir, EVENTS_FILE))
     this.#state = new StateFile(join(this.dir, STATE_FILE), this.disk, () => this.#notifySoon())
     this.checkpoint = new Checkpoint(this.dir)

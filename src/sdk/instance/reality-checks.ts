@@ -41,10 +41,12 @@ const LOST = Symbol('lost')
 export class RealityChecks {
   readonly #peer: Peer
   readonly #token: string
+  readonly #signal: AbortSignal
   readonly #lost = new Set<() => void>()
   #epoch: number
 
-  constructor(peer: Peer, token: string, epoch: number) {
+  constructor(peer: Peer, token: string, epoch: number, signal: AbortSignal) {
+    this.#signal = signal
     this.#peer = peer
     this.#token = token
     this.#epoch = epoch
@@ -95,15 +97,20 @@ export class RealityChecks {
     }
   }
 
+  /** A stop of the instance ends the waiting: the host cancels its checks, or begins them anew after a pause. */
   async #callOnce(method: Method, params: Record<string, unknown>): Promise<unknown> {
+    this.#signal.throwIfAborted()
     let lose = () => {}
     const lost = new Promise<typeof LOST>((resolve) => {
       lose = () => resolve(LOST)
     })
     this.#lost.add(lose)
+    this.#signal.addEventListener('abort', lose)
     try {
       const sent = { ...params, token: this.#token, epoch: this.#epoch }
-      return await Promise.race([this.#peer.call(`platform.${method}`, sent, 0), lost])
+      const answer = await Promise.race([this.#peer.call(`platform.${method}`, sent, 0), lost])
+      this.#signal.throwIfAborted()
+      return answer
     } catch (error) {
       if (!(error instanceof ResolveError) || error.code !== 'resolver_refused') throw error
       const problem = String(error.details['detail'])
@@ -112,6 +119,7 @@ export class RealityChecks {
         fail('check_invalid', { reason: problem.replace(/\.$/, '') })
       )
     } finally {
+      this.#signal.removeEventListener('abort', lose)
       this.#lost.delete(lose)
     }
   }

@@ -69,9 +69,11 @@ export class CheckBroker {
   /** The instance has ended or pauses: running checks are cancelled, their rooms removed. */
   async end(): Promise<void> {
     this.#isClosed = true
-    const running = [...this.#running.values()]
-    for (const { abort } of running) abort.abort('the instance ends')
+    const [sessions, running] = [[...this.#running.keys()], [...this.#running.values()]]
+    for (const { abort } of running) abort.abort('the instance was stopped')
     await Promise.all(running.map(({ result }) => result.catch(() => undefined)))
+    // After a pause the resolver asks for the same check again.
+    for (const session of sessions) this.#filesOf(session).forget()
   }
 
   async #admit(received: unknown, work: (params: CallParams) => Promise<unknown>): Promise<unknown> {
@@ -155,13 +157,14 @@ export class CheckBroker {
     const { engine, home, images, ledger } = this.#parts
     const files = this.#filesOf(session)
     const owner = { instance: this.#instance, home: homeLabel(home), session }
-    if (files.countAttempt() > ATTEMPTS_MAX) signal = AbortSignal.abort('its host ended again and again')
+    const isLast = files.countAttempt() > ATTEMPTS_MAX
     const [image = ''] = images
     await this.#tell(session, 'platform.reality_check.runner_started', { session_id: session, runner_image: image })
     const result = await runCheck(
       wish,
       {
         ...{ engine: engine(), owner, files, image },
+        refusal: isLast ? 'Its host ended again and again while it ran' : null,
         validatorImage: () => pickValidatorImage(engine(), image),
         mayUse: (name) => images.includes(name),
         clone: cloneSoftware,

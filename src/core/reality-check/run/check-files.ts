@@ -65,6 +65,11 @@ export class CheckFiles {
     writeWholeSync(join(this.directory, RESULT), JSON.stringify(result))
   }
 
+  /** The check begins anew where it is asked for again. */
+  forget(): void {
+    for (const name of [RESULT, ATTEMPTS]) rmSync(join(this.directory, name), { force: true })
+  }
+
   /** Our own file: its shape is known. */
   result(): CheckResult | undefined {
     return readJson(join(this.directory, RESULT)) as CheckResult | undefined

@@ -39,6 +39,8 @@ export interface CheckParts {
   openNetwork: (mode: CheckWish['environment']['network']['build']) => Promise<BuildNetwork>
   tell: (type: PlatformEvent, data: Record<string, unknown>) => Promise<void>
   redact: (text: string) => string
+  /** Why the check is not begun; null where it is. */
+  refusal: string | null
 }
 
 type FoundPlan = Exclude<Awaited<ReturnType<typeof detectPlan>>, { fault: string }>
@@ -101,6 +103,7 @@ async function carryOut(wish: CheckWish, parts: CheckParts, progress: Progress, 
     }
   }
 
+  if (parts.refusal !== null) throw new CheckEnd('request', 'infrastructure', parts.refusal)
   progress.stage = 'clone'
   const { commit } = await step('clone', () => parts.clone(wish.software_path, files.sources, signal))
   progress.commit = commit
