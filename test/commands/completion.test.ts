@@ -92,6 +92,7 @@ test('it suggests resolvers, instances with status and resolver, open questions,
     'doer',
     'hello',
     'pipeline',
+    'reality-check',
     'talker',
     'tour',
   ])
