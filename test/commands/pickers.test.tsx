@@ -171,9 +171,9 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
 
   test('run without a resolver offers a list of resolvers', async () => {
     open('run', '-i', 'name=Ada')
-    await shows(/Which resolver\? \(6\)/)
+    await shows(/Which resolver\? \(7\)/)
     tmux('send-keys', 'hello')
-    await shows('1 of 6')
+    await shows('1 of 7')
     tmux('send-keys', 'Enter')
     await shows('Hello, Ada!')
   })

@@ -26,6 +26,7 @@ test('the built-in resolvers are there on first use', async () => {
     'change builtin',
     'hello builtin',
     'pipeline builtin',
+    'reality-check builtin',
     'tour builtin',
   ])
 })
