@@ -13,7 +13,13 @@ export interface Ended {
   code: number | null
   stderr: string
   /** The document of --json. */
-  document: { status?: string; instance_id?: string; error?: { code: string; message: string }; check?: CheckResult }
+  document: {
+    exit_code?: number
+    status?: string
+    instance_id?: string
+    error?: { code: string; message: string }
+    check?: CheckResult
+  }
 }
 
 /** A git repository with one commit of these files. */

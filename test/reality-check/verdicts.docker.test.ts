@@ -64,6 +64,7 @@ describeWithDocker('the verdict of a reality check', { timeout: 180_000 }, () =>
       'partial',
       'software',
     ])
+    expect(some.document.exit_code).toBe(11)
     expect(some.document.check?.report.failures[0]?.reason).toContain('does not contain "Tasks"')
     const none = await stand.run(NOTES, { checks: [wrong] })
     expect([none.code, none.document.check?.verdict]).toEqual([1, 'fail'])

@@ -19,7 +19,7 @@ import { parseDuration } from '../../terminal/command/duration.ts'
 import { parseLabels } from '../../terminal/command/labels.ts'
 import { BeginCommand, type Begun, type BegunFlags, beginFlags } from '../../terminal/follow/begin-command.ts'
 import { usage } from '../../terminal/output/command-error.ts'
-import { EXIT } from '../../terminal/output/exit-codes.ts'
+import { EXIT, type ExitCode } from '../../terminal/output/exit-codes.ts'
 
 const REPORT = 'report.json'
 
@@ -115,7 +115,7 @@ export default class CheckRun extends BeginCommand<typeof CheckRun> {
     return result === undefined ? {} : { check: result }
   }
 
-  protected override async codeOf(id: string, code: number): Promise<number> {
+  protected override async codeOf(id: string, code: ExitCode): Promise<ExitCode> {
     const result = await this.result(id)
     if (result === undefined) return code
     const { junit, html } = this.flags
@@ -127,7 +127,7 @@ export default class CheckRun extends BeginCommand<typeof CheckRun> {
         htmlOf(result, () => undefined),
       )
     if (this.output.forPerson) for (const line of textOf(result)) this.output.say(line)
-    const verdict = exitCodeOfCheck({ verdict: result.verdict, mode: result.failure_mode })
+    const verdict = exitCodeOfCheck({ verdict: result.verdict, mode: result.failure_mode }) as ExitCode
     return verdict === EXIT.partly && this.flags['allow-partial'] ? EXIT.ok : verdict
   }
 

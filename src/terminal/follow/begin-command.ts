@@ -8,6 +8,7 @@ import { requireName } from '../command/require-name.ts'
 import { beforeFollowing } from '../command/signals.ts'
 import { type GatherOptions, gatherInput } from '../input/gather-input.ts'
 import { type GivenInput, readInput } from '../input/input-flags.ts'
+import type { ExitCode } from '../output/exit-codes.ts'
 import { isCi } from '../output/surroundings.ts'
 import { printDetached, refuseWithDetach } from './detached.ts'
 import { requireWritable, writeRecording } from './record.ts'
@@ -49,7 +50,7 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
   }
 
   /** The exit code where the command has one of its own for what the instance came to. */
-  protected async codeOf(_id: string, code: number): Promise<number> {
+  protected async codeOf(_id: string, code: ExitCode): Promise<ExitCode> {
     return code
   }
 
@@ -73,9 +74,10 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
       ...{ platform, id, output: this.output, actor: this.actor, live: this.mayDraw, watching: false },
       stopOnSignal: isCi(),
       more: () => this.more(id),
+      codeOf: (code) => this.codeOf(id, code),
     })
     if (file !== undefined) await writeRecording(platform, id, file, this.output)
-    return await this.codeOf(id, code)
+    return code
   }
 
   /** The checked input. The time of a setup that comes before the form counts for --timeout. */

@@ -9,6 +9,7 @@ import type { FormPlan } from '../form/form-session.ts'
 import { handleRequests, type OnInput, type RequestPlan, type RequestToAnswer } from '../input/answer-requests.ts'
 import { type Answers, NO_ANSWERS, readAnswers } from '../input/answers.ts'
 import { usage } from '../output/command-error.ts'
+import type { ExitCode } from '../output/exit-codes.ts'
 import { holdOnClosedPipe, type Output } from '../output/output.ts'
 import type { Slot } from '../view/slot.ts'
 import type { Controls } from '../view/view.ts'
@@ -69,6 +70,8 @@ export interface Session extends SessionPlan {
   actFrom?: number
   /** What the document of --json has beside the fields of every instance; asked for at the end. */
   more?: () => Promise<Record<string, unknown>>
+  /** The exit code of an instance that has ended, where the command has one of its own. */
+  codeOf?: (code: ExitCode) => Promise<ExitCode>
 }
 
 /** Follows the instance, prints its end, and returns the exit code. */
@@ -112,9 +115,10 @@ export async function runSession(session: Session): Promise<number> {
     const now = await platform.story(id).catch(() => undefined)
     if (now !== undefined) end.story.creation = now.creation
   }
+  const { exitCode } = end
   const code = await finish(
     output,
-    end,
+    { ...end, exitCode: end.reason === 'done' ? ((await session.codeOf?.(exitCode)) ?? exitCode) : exitCode },
     unused.map((entry) => unusedSentence(entry, session.answers.where)),
     session.more,
   )

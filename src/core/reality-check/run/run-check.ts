@@ -2,6 +2,8 @@
  * One reality check from its clone to its result, in the order in which it happens (docs/reality-check.md). The host's check broker calls it. Whatever
  * happens is a result, never an exception.
  */
+
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CHECK_LOG_TAIL_CHARS } from '../../limits.ts'
 import type { CheckPlan, CheckReport, CheckResult, CheckWish, TestResult } from '../../protocol/check/reality-check.ts'
 import type { PlatformEvent } from '../../protocol/event.ts'
@@ -162,7 +164,7 @@ async function carryOut(wish: CheckWish, parts: CheckParts, progress: Progress, 
     for (const test of criteria.tests) {
       const result = await step(`test:${test.id}`, () => new TestRun(room, test, signal).run())
       progress.results.push(result)
-      await requireAlive(room)
+      await requireAlive(room, result)
     }
     progress.stage = 'done'
   } finally {
@@ -184,11 +186,17 @@ async function planOf({ environment }: CheckWish, files: CheckFiles): Promise<Fo
 }
 
 /** Software that ends while it is tested has failed, whatever the test says. */
-async function requireAlive({ software }: Room): Promise<void> {
-  const condition = await software?.condition()
-  if (condition === undefined || condition.isRunning) return
-  const why = condition.isOutOfMemory ? 'it needs more memory than it may use' : `exit code ${condition.exitCode}`
-  throw new CheckEnd('tests', 'software', `The software ended during the tests: ${why}`)
+async function requireAlive({ software }: Room, { status }: TestResult): Promise<void> {
+  // Software that ended in the test may end a moment after its connections.
+  const looks = status === 'failed' ? LOOKS_AFTER_FAILURE : 1
+  for (let look = 1; look <= looks; look += 1) {
+    const condition = await software?.condition()
+    if (condition !== undefined && !condition.isRunning) {
+      const why = condition.isOutOfMemory ? 'it needs more memory than it may use' : `exit code ${condition.exitCode}`
+      throw new CheckEnd('tests', 'software', `The software ended during the tests: ${why}`)
+    }
+    if (look < looks) await sleep(LOOK_MS)
+  }
 }
 
 function why(
@@ -260,6 +268,9 @@ function ofSpec(spec: string): TestResult {
     ...nothing,
   }
 }
+
+const LOOKS_AFTER_FAILURE = 4
+const LOOK_MS = 100
 
 const OFFLINE: BuildNetwork = { network: NO_NETWORK, denied: () => [], close: async () => {} }
 
