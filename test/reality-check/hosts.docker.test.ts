@@ -26,7 +26,7 @@ describeWithDocker('a host that is killed during a check', { timeout: 240_000 },
     const program = checkProgram(home, testImage())
     const flags = ['--software', repository, '--criteria', criteria, '--build', 'sleep 2', '--jsonl']
     const child = spawn(program.file, [...program.args, 'check', 'run', ...flags], {
-      env: { ...program.env, RESOLVE_GIT_LOCAL: repository },
+      env: { ...program.env, RESOLVE_GIT_LOCAL: tmpdir() },
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     let out = ''
@@ -39,7 +39,7 @@ describeWithDocker('a host that is killed during a check', { timeout: 240_000 },
     const id = /"instance_id":"([^"]+)"/.exec(out)?.[1] ?? ''
     child.kill('SIGKILL')
     const after = await program.run(['instance', 'wait', id, '--timeout', '120s', '--json'], {
-      RESOLVE_GIT_LOCAL: repository,
+      RESOLVE_GIT_LOCAL: tmpdir(),
     })
     expect(after.code, after.stderr).toBe(0)
     const events = (await program.run(['instance', 'events', id, '--json'])).stdout
