@@ -27,6 +27,8 @@ describePage('the page: a feature spec', () => {
     const wrong = page.locator('[data-field="spec"] .field-wrong')
     await wrong.first().waitFor()
     expect(await wrong.allTextContents()).toEqual(['Line 23: "2xx" is not one status. Better: 201 instead of 2xx'])
+    // The refusal is over: a text that is filled in before would be sent by it.
+    await page.getByRole('button', { name: 'Start', exact: true }).waitFor()
     await spec.fill(EXAMPLE)
     await page.getByRole('button', { name: 'Start', exact: true }).click()
     await page.waitForURL(/\/instances\/[0-9a-f]{12}\//)
